@@ -35,6 +35,8 @@ class Code(StrEnum):
     # --- tools, people, runs (OP-*, ASK-*, RUN-*) ---
 
     # --- crash lab, proofs, command line ---
+    ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
+    COMMAND_UNAVAILABLE = "command_unavailable"  # this build has no such command
 
 
 @attrs.define(eq=False, kw_only=True)
