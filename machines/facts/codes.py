@@ -107,6 +107,39 @@ class Code(StrEnum):
     # --- store and ownership (STORE-*, OWN-*) ---
 
     # --- tools, people, runs (OP-*, ASK-*, RUN-*) ---
+    TOOL_DEFINITION_INVALID = "tool_definition_invalid"  # a function that cannot become a tool
+    TOOL_NAME_TAKEN = "tool_name_taken"  # two tools of one registry share a name
+    TOOL_UNKNOWN = "tool_unknown"  # a call names no tool of this run
+    ARGUMENTS_INVALID = "arguments_invalid"  # arguments outside the schema; names fields, no values
+    REPEATED_FAILURE = "repeated_failure"  # the same call failed twice in a row: not run again
+    TOOL_FAILED = "tool_failed"  # the tool raised
+    TOOL_TIMED_OUT = "tool_timed_out"  # its declared time-out ended the process group
+    RESULT_NOT_REPRESENTABLE = "result_not_representable"  # the effect happened, its result is lost
+    WORKER_DIED = "worker_died"  # the worker process ended before it answered
+    WORKER_UNAVAILABLE = "worker_unavailable"  # no worker got ready: the tool was not started
+    WORKERS_LOCK_HELD = "workers_lock_held"  # a successor holds workers.lock exclusively
+    WORKERS_LOCK_REPLACED = "workers_lock_replaced"  # the path no longer names the locked file
+    FRAME_INVALID = "frame_invalid"  # a message between host and worker breaks the protocol
+    EXPANSION_INVALID = "expansion_invalid"  # a boundary expansion outside the closed shape
+    BOUNDARY_INVALID = "boundary_invalid"  # not one complete boundary snapshot
+    SANDBOX_BOUNDARY_REQUIRED = "sandbox_boundary_required"  # names the exact expansion needed
+    PATH_DENIED = "path_denied"  # an explicit deny or a protected path
+    PATH_INVALID = "path_invalid"  # a path no file can have, or not clean text
+    TARGET_SYMLINK = "target_symlink"  # a write would go through a symbolic link
+    TARGET_HARD_LINKED = "target_hard_linked"  # a rename would split a file of several names
+    TARGET_NOT_REGULAR = "target_not_regular"  # a directory, socket, device or pipe
+    TARGET_CHANGED = "target_changed"  # the file is not what the plan saw: nothing was written
+    TARGET_MISSING = "target_missing"  # the file to read or edit does not exist
+    PARENT_MISSING = "parent_missing"  # the directory does not exist and may not be made
+    OWNER_NOT_KEPT = "owner_not_kept"  # the file's owner cannot be kept: nothing was written
+    FILE_TOO_LARGE = "file_too_large"  # over the stated limit of the file tools
+    FILE_NOT_TEXT = "file_not_text"  # not UTF-8 text, where a tool needs text
+    FILE_UNREADABLE = "file_unreadable"  # the system refused an access; nothing was written
+    TRANSFORM_UNSTABLE = "transform_unstable"  # plan and execution computed different contents
+    EDIT_TEXT_MISSING = "edit_text_missing"  # the text to replace is not in the file
+    EDIT_TEXT_AMBIGUOUS = "edit_text_ambiguous"  # the text to replace is there more than once
+    PATTERN_INVALID = "pattern_invalid"  # not a pattern that glob or grep accepts
+    QUESTION_INVALID = "question_invalid"  # a question to a person over its bounds
 
     # --- crash lab, proofs, command line ---
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
