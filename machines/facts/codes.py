@@ -106,6 +106,37 @@ class Code(StrEnum):
 
     # --- store and ownership (STORE-*, OWN-*) ---
 
+    SQLITE_TOO_OLD = "sqlite_too_old"  # the linked SQLite is older than the minimum
+    UNSUPPORTED_FILESYSTEM = "unsupported_filesystem"  # locks and shared memory are not kept there
+    STORAGE_FULL = "storage_full"  # the environment had no room
+    STORAGE_IO = "storage_io"  # the environment failed to read, write or sync
+    STORAGE_BUSY = "storage_busy"  # another connection held the lock for too long
+    STORAGE_READ_ONLY = "storage_read_only"  # the place cannot be written
+    STORAGE_CANNOT_OPEN = "storage_cannot_open"  # a file could not be opened or created
+    STORAGE_INTERRUPTED = "storage_interrupted"  # a statement was stopped, or had no memory
+    DATABASE_DAMAGED = "database_damaged"  # SQLite itself says that the file is malformed
+    CONSTRAINT_REFUSED = "constraint_refused"  # the schema's last guard refused a row
+    TRANSACTION_LOST = "transaction_lost"  # SQLite ended the transaction behind a unit's back
+    COMMIT_OUTCOME_UNKNOWN = "commit_outcome_unknown"  # COMMIT raised and may have committed
+    STORE_POISONED = "store_poisoned"  # used after a COMMIT of unknown outcome
+    STORE_ON_PROBATION = "store_on_probation"  # no dispatch or request before a probe commit succeeds
+    STORE_CLOSED = "store_closed"  # used after close, or withdrawn by it before it was taken
+    FORKED = "forked"  # used in a forked child, which owns nothing
+    ACKNOWLEDGED_FACTS_MISSING = "acknowledged_facts_missing"  # the head is behind the anchor
+    BLOB_MISSING = "blob_missing"  # a named blob is not there
+    BLOB_ALTERED = "blob_altered"  # a blob's bytes are not those of its name
+    NOT_FOUND = "not_found"  # there is no store at this place, and a reader makes none
+    NEEDS_UPGRADE = "needs_upgrade"  # an older schema, which only an owner may migrate
+    SCHEMA_NEWER = "schema_newer"  # written by a newer build; left unchanged
+    SCHEMA_UNKNOWN = "schema_unknown"  # not a database of ours; left unchanged
+    ROOT_PERMISSIONS = "root_permissions"  # others may reach the root or a file in it
+    ROOT_MARKER_INVALID = "root_marker_invalid"  # the marker is absent or is not one of ours
+    ROOT_COPIED = "root_copied"  # the directory is not the one that the marker names
+    ROOT_REPLACED = "root_replaced"  # the marker file is not the one that it names
+    ROOT_OWNED = "root_owned"  # another process holds the owner lock
+    LOCK_REPLACED = "lock_replaced"  # the lock file's path names another file than the locked one
+    WORKER_ALIVE = "worker_alive"  # a worker of a former owner may still act
+
     # --- tools, people, runs (OP-*, ASK-*, RUN-*) ---
     TOOL_DEFINITION_INVALID = "tool_definition_invalid"  # a function that cannot become a tool
     TOOL_NAME_TAKEN = "tool_name_taken"  # two tools of one registry share a name
@@ -144,6 +175,10 @@ class Code(StrEnum):
     # --- crash lab, proofs, command line ---
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
     COMMAND_UNAVAILABLE = "command_unavailable"  # this build has no such command
+    WORKLOAD_UNKNOWN = "workload_unknown"  # no such workload, module or factory
+    ZYGOTE_NOT_CLEAN = "zygote_not_clean"  # threads or a connection would be carried over a fork
+    LAB_PROCESS_LOST = "lab_process_lost"  # a process of the lab itself ended
+    DEATH_UNKNOWN = "death_unknown"  # the rehearsal passes no such point
 
 
 @attrs.define(eq=False, kw_only=True)
