@@ -23,6 +23,7 @@ class Code(StrEnum):
     JSON_MALFORMED = "json_malformed"  # the bytes are not one JSON value
     KEY_DUPLICATE = "key_duplicate"  # an object names a key twice
     BYTES_NOT_CANONICAL = "bytes_not_canonical"  # decode then encode gives other bytes
+    ID_MALFORMED = "id_malformed"  # not an id: a letter or digit, then up to 127 of those or _.:-
 
     # --- facts (LOG-1 .. LOG-10, ID-1 .. ID-3) ---
 
