@@ -26,6 +26,19 @@ class Code(StrEnum):
     ID_MALFORMED = "id_malformed"  # not an id: a letter or digit, then up to 127 of those or _.:-
 
     # --- facts (LOG-1 .. LOG-10, ID-1 .. ID-3) ---
+    FACT_MALFORMED = "fact_malformed"  # a declared key is absent, or holds another type than declared
+    FACT_ILLEGAL = "fact_illegal"  # the table of kinds forbids this field, value or combination
+    UNKNOWN_FACT = "unknown_fact"  # a kind, key or word that this build does not know
+    UNKNOWN_PROTOCOL = "unknown_protocol"  # an opening of a protocol that this build does not speak
+    BRANCH_RESERVED = "branch_reserved"  # the key `branch` is reserved in protocol version 1
+    MANIFEST_MALFORMED = "manifest_malformed"  # not the closed shape of a boundary manifest
+    MANIFEST_EMPTY = "manifest_empty"  # a boundary without a segment
+    LINEAGE_DEPTH_EXCEEDED = "lineage_depth_exceeded"  # more segments than a boundary may have
+    SEGMENT_SESSION_DIFFERS = "segment_session_differs"  # segments of two sessions in one boundary
+    SEGMENT_ID_REUSED = "segment_id_reused"  # a run, invocation or turn stands in two segments
+    MANIFEST_DIGEST_DIFFERS = "manifest_digest_differs"  # the stated boundary digest is not this one
+    TARGET_SESSION_DIFFERS = "target_session_differs"  # a continuation into another session
+    TARGET_ID_REUSED = "target_id_reused"  # a continuation that reuses an id of its own lineage
 
     # --- lifecycles (MACH-1 .. MACH-6) ---
     TABLE_MALFORMED = "table_malformed"  # a transition table contradicts itself

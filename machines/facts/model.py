@@ -14,6 +14,7 @@ from .vocabulary import (
     DecisionReason,
     Disposition,
     Failure,
+    FileKind,
     Finish,
     Intent,
     Kind,
@@ -158,7 +159,7 @@ class Budgets:
 class FileIdentity:
     """What one path held: absent, or a regular file of this digest, size and mode (OP-6)."""
 
-    kind: str
+    kind: FileKind
     digest: str | None = None
     bytes: int | None = None
     mode: int | None = None

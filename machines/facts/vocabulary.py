@@ -275,3 +275,10 @@ class AttachmentKind(StrEnum):
     DOCUMENT = "document"
     AUDIO = "audio"
     OTHER = "other"
+
+
+class FileKind(StrEnum):
+    """What a path held when a file tool looked (OP-6)."""
+
+    ABSENT = "absent"
+    FILE = "file"
