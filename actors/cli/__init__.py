@@ -9,7 +9,9 @@ from typing import ClassVar, Final
 
 import attrs
 
-from ... import __version__
+# Absolute, unlike all others: on disk the root of the package is not above this folder (HOUSE-2).
+from crashworthy import __version__
+
 from ...machines.facts.codes import Code, CrashworthyError
 
 EXIT_OK: Final = 0
