@@ -31,7 +31,7 @@ def _offer(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
 
 def _write_module(monkeypatch: pytest.MonkeyPatch, folder: Path, source: str) -> None:
     (folder / "sample_command.py").write_text(source, "utf-8")
-    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     monkeypatch.delitem(sys.modules, "sample_command", raising=False)
     _offer(monkeypatch, "sample_command")
 
