@@ -104,6 +104,7 @@ class Code(StrEnum):
     SOURCE_NOT_ENDED = "source_not_ended"  # only a run with its terminal at the tail can be claimed
     TARGET_NOT_EMPTY = "target_not_empty"  # the target has facts
     BOUNDARY_ABANDONED = "boundary_abandoned"  # a person gave this boundary up
+    SUPERSEDED_BY_LATER_TURN = "superseded_by_later_turn"  # not the session's last inline run
     REPAIR_STARTED = "repair_started"  # the repair has its start
     REPAIR_NOT_STARTED = "repair_not_started"  # the repair has no start yet
     REPAIR_DONE = "repair_done"  # the repair is finished
@@ -185,6 +186,7 @@ class Code(StrEnum):
     EDIT_TEXT_AMBIGUOUS = "edit_text_ambiguous"  # the text to replace is there more than once
     PATTERN_INVALID = "pattern_invalid"  # not a pattern that glob or grep accepts
     QUESTION_INVALID = "question_invalid"  # a question to a person over its bounds
+    OUTCOME_UNCERTAIN = "outcome_uncertain"  # the tool cannot say whether its effect happened
 
     # --- crash lab, proofs, command line ---
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
