@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .machines.facts.codes import Code, CrashworthyError
 
 __all__ = ["Code", "CrashworthyError", "__version__"]
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"  # read by hatchling, which knows no annotation here
 
 _link = _path.join(_path.dirname(__file__), "machines")
 if _path.islink(_link) or not _path.isdir(_link):
