@@ -1,1 +1,1 @@
-"""crashlab"""
+"""What survives: deaths at every boundary, races and faults, and the reports about them."""

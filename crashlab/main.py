@@ -1,0 +1,183 @@
+"""The command `crashworthy crash`: kill a workload at every boundary, and say what broke."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar, TextIO
+
+import attrs
+
+from ..machines.facts.codes import Code, CrashworthyError
+from .boundary import Point
+from .kill import Death, Outcome
+from .launch import Mode, default_mode
+from .matrix import (
+    PROFILES,
+    Plan,
+    Progress,
+    die_once,
+    no_progress,
+    rehearse,
+    run_matrix,
+    scratch_base,
+)
+from .pages import as_html, as_json, as_junit
+from .report import as_text
+from .workload import BUILT_IN, WorkloadUnknownError
+
+CLEAN, BROKEN, USAGE = 0, 1, 2
+
+
+@attrs.define(eq=False, kw_only=True)
+class DeathUnknownError(CrashworthyError):
+    """The rehearsal passes no such point; `--list` shows all that it passes."""
+
+    code: ClassVar[Code] = Code.DEATH_UNKNOWN
+    death: str
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0 clean, 1 broken or unreached, 2 usage."""
+    try:
+        options = _parser().parse_args(argv, namespace=_Options())
+        plan = options.plan()
+    except SystemExit as stop:  # argparse has told its reason already
+        return stop.code if isinstance(stop.code, int) else USAGE
+    try:
+        if options.list_only:
+            return _list(plan)
+        if options.at:
+            return _die_at(plan, options.at)
+        return _matrix(plan, options)
+    except (WorkloadUnknownError, DeathUnknownError) as error:
+        print(error, file=sys.stderr)
+        return USAGE
+
+
+class _Options(argparse.Namespace):
+    workload: str
+    profile: str
+    seed: int
+    jobs: int
+    mode: str
+    shard: tuple[int, int]
+    seconds_max: int
+    json: Path | None
+    junit: Path | None
+    html: Path | None
+    at: str
+    list_only: bool
+
+    def plan(self) -> Plan:
+        return Plan(
+            workload=self.workload,
+            profile=PROFILES[self.profile],
+            seed=self.seed,
+            jobs=self.jobs,
+            mode=Mode(self.mode),
+            shard=self.shard,
+            seconds_max=self.seconds_max,
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    known = ", ".join(name for name, _ in BUILT_IN) or "none yet"
+    parser = argparse.ArgumentParser(
+        prog="crashworthy crash",
+        description="Kill a workload at each of its boundaries, reopen it, and check every promise.",
+    )
+    add = parser.add_argument
+    add("--workload", required=True, help=f"a built-in name ({known}) or module:factory")
+    add("--profile", choices=sorted(PROFILES), default="ci", help="how much is sampled")
+    add("--seed", type=int, default=1, help="of the workload and of the samples")
+    add("--jobs", type=_positive, default=os.cpu_count() or 1, help="deaths side by side")
+    add("--mode", choices=[m.value for m in Mode], default=default_mode().value)
+    add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="run one part of N")
+    add("--seconds-max", type=_positive, default=60, help="time of one process")
+    add("--json", type=Path, metavar="F", help="write the report as JSON")
+    add("--junit", type=Path, metavar="F", help="write the report as JUnit XML")
+    add("--html", type=Path, metavar="F", help="write the report as one HTML page")
+    add("--at", default="", metavar="KEY", help="one death, told in full; its files are kept")
+    add("--list", dest="list_only", action="store_true", help="print the key of every death")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return number
+
+
+def _shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with 1 <= I <= N")
+    return int(part), int(parts)
+
+
+def _matrix(plan: Plan, options: _Options) -> int:
+    report = run_matrix(plan, progress=_shown_on(sys.stderr))
+    for path, render in (
+        (options.json, as_json),
+        (options.junit, as_junit),
+        (options.html, as_html),
+    ):
+        if path is not None:
+            path.write_text(render(report), encoding="utf-8")
+    print(as_text(report), end="")
+    return CLEAN if report.clean else BROKEN
+
+
+def _list(plan: Plan) -> int:
+    rehearsal = rehearse(plan)
+    for point in rehearsal.points:
+        print(point.key)
+    return BROKEN if rehearsal.violations else CLEAN
+
+
+def _die_at(plan: Plan, key: str) -> int:
+    """Run one death; `A => B` dies at A, and at B in the recovery that follows."""
+    first_key, arrow, then_key = key.partition(" => ")
+    death = Death(point=_find(rehearse(plan).points, first_key))
+    base = Path(tempfile.mkdtemp(prefix="crashlab-at-", dir=scratch_base()))
+    if arrow:
+        recovery = die_once(plan, death, base / "first").recovery
+        points = [p for passage in recovery for p in passage.boundary.points]
+        death = Death(point=death.point, then=_find(points, then_key))
+    outcome = die_once(plan, death, base / "death")
+    print(_told(outcome, death), end="")
+    print(f"files: {base}")
+    return CLEAN if outcome.reached and not outcome.violations else BROKEN
+
+
+def _find(points: Sequence[Point], key: str) -> Point:
+    for point in points:
+        if point.key == key:
+            return point
+    raise DeathUnknownError(death=key)
+
+
+def _told(outcome: Outcome, death: Death) -> str:
+    lines = [f"death at {death.key}: {'reached' if outcome.reached else 'NOT reached'}"]
+    lines += [f"  recovery passed {p.boundary.key} ({p.writer})" for p in outcome.recovery]
+    lines += [f"BROKEN {v.promise} in step {v.step}: {v.detail}" for v in outcome.violations]
+    return "\n".join([*lines, "clean" if not outcome.violations else "NOT clean"]) + "\n"
+
+
+def _shown_on(stream: TextIO) -> Callable[[Progress], None]:
+    """Return a progress line for a terminal, and silence for anything else."""
+    if not stream.isatty():
+        return no_progress
+
+    def show(now: Progress) -> None:
+        end = "\n" if now.done == now.total else ""
+        rate = now.done / max(now.seconds, 0.001)
+        text = f"\r{now.done}/{now.total} deaths, {now.violations} violations, {rate:.0f}/s "
+        stream.write(f"\x1b[2K{text}{end}")
+        stream.flush()
+
+    return show

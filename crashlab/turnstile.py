@@ -1,0 +1,102 @@
+"""Counts every boundary that a process passes and kills the process at one of them."""
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Never
+
+import attrs
+
+from .boundary import Boundary, Kind, Moment, Passage, Point, Role
+from .counting import Site
+
+
+@attrs.define(eq=False, kw_only=True)
+class Turnstile:
+    """What one process passed so far, and where it is to die.
+
+    Attributes:
+        target: Where to die; `None` only counts.
+        note_path: The file that receives the key of the point right before the kill.
+        passages: All boundaries passed, in order.
+        bypasses: What SQLite ran without the wrapper seeing it.
+        writer: The label of the unit under way.
+    """
+
+    target: Point | None
+    note_path: str
+    passages: list[Passage] = attrs.field(factory=list[Passage])
+    bypasses: list[str] = attrs.field(factory=list[str])
+    writer: str = "-"
+    _visits: Counter[tuple[Kind, str, Role]] = attrs.field(
+        init=False, factory=Counter[tuple[Kind, str, Role]]
+    )
+    # Sampled runs use real threads; a lost count would move every later occurrence.
+    _lock: threading.Lock = attrs.field(init=False, factory=threading.Lock)
+
+    def door(self, role: Role) -> "Door":
+        """Return the watcher and probe of one role."""
+        return Door(turnstile=self, role=role)
+
+    def count(self, kind: Kind, name: str, role: Role) -> Boundary:
+        """Count one visit and return which boundary it is."""
+        with self._lock:
+            self._visits[kind, name, role] += 1
+            occurrence = self._visits[kind, name, role]
+            boundary = Boundary(kind=kind, name=name, role=role, occurrence=occurrence)
+            self.passages.append(Passage(boundary=boundary, writer=self.writer))
+        return boundary
+
+    def stand(self, boundary: Boundary, moment: Moment) -> None:
+        """Die here if this is the target."""
+        target = self.target
+        if target is not None and target.moment is moment and target.boundary == boundary:
+            _die(self.note_path, target.key)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Door:
+    """One role's way through a turnstile: a watcher for SQL and a probe for other steps."""
+
+    turnstile: Turnstile
+    role: Role
+
+    @property
+    def tracing(self) -> bool:
+        """Compare with SQLite's trace wherever nobody is to die: counting must be complete."""
+        return self.turnstile.target is None
+
+    def crossing(self, site: Site) -> AbstractContextManager[None]:
+        """Count the site; die before or after it if that is the target."""
+        return self._cross(site)
+
+    def note_bypass(self, what: str) -> None:
+        """Keep what the wrapper did not see."""
+        self.turnstile.bypasses.append(what)
+
+    def probe(self, name: str) -> None:
+        """Count a named step; die at it if that is the target."""
+        boundary = self.turnstile.count(Kind.PROBE, name, self.role)
+        self.turnstile.stand(boundary, Moment.AT)
+
+    @contextmanager
+    def _cross(self, site: Site) -> Generator[None]:
+        boundary = self.turnstile.count(site.kind, site.name, self.role)
+        self.turnstile.stand(boundary, Moment.BEFORE)
+        try:
+            yield
+        finally:
+            # Also after a statement that raised: what it left behind is a state like any other.
+            self.turnstile.stand(boundary, Moment.AFTER)
+
+
+def _die(note_path: str, key: str) -> Never:
+    note = os.open(note_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(note, f"{key}\n".encode())
+    os.kill(os.getpid(), signal.SIGKILL)
+    while True:  # Another thread may have taken the signal; this one must not go on.
+        time.sleep(1)
