@@ -191,6 +191,9 @@ class Code(StrEnum):
     # --- crash lab, proofs, command line ---
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
     COMMAND_UNAVAILABLE = "command_unavailable"  # this build has no such command
+    INVARIANT_DISPUTED = "invariant_disputed"  # one invariant id is declared with two claims
+    SPACE_UNBOUNDED = "space_unbounded"  # a field of a state or event has no small finite range
+    CONTRACT_MALFORMED = "contract_malformed"  # a contract does not keep to the house form
     WORKLOAD_UNKNOWN = "workload_unknown"  # no such workload, module or factory
     ZYGOTE_NOT_CLEAN = "zygote_not_clean"  # threads or a connection would be carried over a fork
     LAB_PROCESS_LOST = "lab_process_lost"  # a process of the lab itself ended
