@@ -102,7 +102,7 @@ def test_vague_module_names_are_reported() -> None:
         "path=/" + "tmp/journal.db",
         "pip install --index" + "-url somewhere",
         "https://mirror.example/pypi" + "/simple",
-        "https://registry" + ".example.org/x",
+        "https://reg" + "istry.example.org/x",
         "http://10" + ".0.0.7:8080/",
     ],
 )
