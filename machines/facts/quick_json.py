@@ -116,7 +116,7 @@ _SHAPE: Final = bytes.maketrans(
 )
 """Every byte as what it may be in a number: digit, point, exponent mark, its sign, or nothing."""
 
-_ODD_SHAPES: Final = (b"0" * 16, b"0.", b"0e-")
+_LONG_INTEGER: Final = b"0" * len(str(SAFE_INT_MAX))
 _ODD_NUMBER: Final = re.compile(rb"[:,\[]-?(?:[0-9]{16}|[0-9]+[.e])")
 
 
@@ -130,7 +130,8 @@ def _may_hold_odd_number(data: bytes) -> bool:
     if data[0] not in b'[{"':
         return True
     shape = data.translate(_SHAPE)
-    return any(odd in shape for odd in _ODD_SHAPES) and _ODD_NUMBER.search(data) is not None
+    odd = _LONG_INTEGER in shape or b"0." in shape or b"0e-" in shape
+    return odd and _ODD_NUMBER.search(data) is not None
 
 
 def _may_order_differently(text: str, data: bytes) -> bool:
