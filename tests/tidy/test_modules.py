@@ -7,11 +7,11 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from .tree import ROOT, product_modules, write_tree
+from .tree import PRODUCT_FOLDERS, ROOT, product_modules, project_files, write_tree
 
 PROMISE_WORDS_MIN: Final = 4
 # Text leaves the program here and nowhere else.
@@ -21,8 +21,10 @@ MUTABLE_MAKERS: Final = frozenset({
     "Counter", "OrderedDict", "WeakKeyDictionary", "WeakSet", "WeakValueDictionary", "bytearray",
     "defaultdict", "deque", "dict", "list", "set",
 })  # fmt: skip
-# Annotations under which both type checkers refuse a change.
-READ_ONLY_TYPES: Final = ("Mapping", "Sequence", "Collection", "AbstractSet", "Set")
+# Module state that has to be, each with its reason.
+ALLOWED_STATE: Final[Mapping[str, str]] = {
+    "store/forks.py": "the system offers one at-fork hook per process, for ever",
+}
 # What machines may not even call without an import (HOUSE-3).
 IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open"})
 
@@ -73,35 +75,71 @@ def impure_calls(root: Path) -> list[str]:
 
 
 def module_state(root: Path) -> list[str]:
-    """Return `path:line` of each module-level value that code could change."""
+    """Return `path:line` of each module-level value that is there to be changed.
+
+    What starts empty is a cache or a registry; a filled container is a constant if it is Final.
+    """
     findings: list[str] = []
     for path, tree in _parsed(root):
-        findings += [f"{path}:{n.lineno}" for n in tree.body if _is_mutable_state(n)]
+        findings += [f"{path}:{n.lineno}" for n in tree.body if _is_state(n)]
         findings += [f"{path}:{n.lineno}" for n in ast.walk(tree) if isinstance(n, ast.Global)]
     return findings
 
 
-def _is_mutable_state(statement: ast.stmt) -> bool:
+def absolute_imports(root: Path) -> list[str]:
+    """Return `path:line` of each import that names a folder other than HOUSE-2 says.
+
+    A bare `store` is whatever the user's working directory holds (HOUSE-1); across folders the
+    product imports relatively and tests import `crashworthy.store`.
+    """
+    findings: list[str] = []
+    for path in project_files(root):
+        if not path.endswith(".py"):
+            continue
+        tree = ast.parse((root / path).read_text("utf-8"), path)
+        for node in ast.walk(tree):
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            for name in _imported(node):
+                first, *deeper = name.split(".")
+                in_product = not path.startswith("tests/")
+                if first in PRODUCT_FOLDERS or (first == "crashworthy" and deeper and in_product):
+                    findings.append(f"{path}:{node.lineno}")
+    return findings
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [name.name for name in node.names]
+    return [node.module] if node.level == 0 and node.module is not None else []
+
+
+def _is_state(statement: ast.stmt) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return False
         case ast.Assign(value=value):
-            return _is_mutable(value)
-        case ast.AnnAssign(annotation=annotation, value=value):
-            read_only = any(
-                _name(node) in READ_ONLY_TYPES
-                for node in ast.walk(annotation)
-                if isinstance(node, (ast.Name, ast.Attribute))
-            )
-            return value is not None and _is_mutable(value) and not read_only
+            return _is_container(value)
+        case ast.AnnAssign(annotation=annotation, value=ast.expr() as value):
+            return _is_container(value) and (_name(annotation) != "Final" or _is_empty(value))
         case _:
             return False
 
 
-def _is_mutable(value: ast.expr) -> bool:
+def _is_container(value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
         return _name(value.func) in MUTABLE_MAKERS
     return isinstance(value, (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp))
+
+
+def _is_empty(value: ast.expr) -> bool:
+    match value:
+        case ast.Call(func=func, args=args, keywords=keywords):
+            return (not args and not keywords) or _name(func) == "defaultdict"
+        case ast.Dict(values=items) | ast.List(elts=items):
+            return not items
+        case _:
+            return False
 
 
 def _parsed(root: Path) -> Iterator[tuple[str, ast.Module]]:
@@ -139,7 +177,12 @@ def test_machines_call_no_built_in_that_reaches_outside() -> None:
 
 def test_modules_keep_no_mutable_state() -> None:
     """What a function needs it is given; module state outlives runs, roots and tests."""
-    assert module_state(ROOT) == []
+    found = module_state(ROOT)
+    assert {finding.partition(":")[0] for finding in found} == set(ALLOWED_STATE), found
+
+
+def test_folders_are_imported_relatively_or_through_the_package() -> None:
+    assert absolute_imports(ROOT) == []
 
 
 def test_missing_and_empty_promises_are_reported(tmp_path: Path) -> None:
@@ -177,16 +220,41 @@ def test_impure_calls_are_reported_in_machines(tmp_path: Path) -> None:
 
 def test_mutable_state_is_reported(tmp_path: Path) -> None:
     source = (
-        "A = []\n"
+        "A = [1]\n"
         "B: Final = {}\n"
-        "C = defaultdict(list)\n"
+        "C: Final = defaultdict(list)\n"
         "D: Final[dict[str, int]] = dict[str, int]()\n"
         "def f() -> None:\n"
         "    global E\n"
         "__all__ = ['A']\n"
-        "F: Final[Mapping[str, int]] = {}\n"
+        "F: Final[Mapping[str, int]] = {'a': 1}\n"
         "G: Final = frozenset({1})\n"
         "H: Final = (1, 2)\n"
+        "I: dict[str, int] = {'a': 1}\n"
+        "J: Final = weakref.WeakSet()\n"
     )
     tree = write_tree(tmp_path, {"store/x.py": source})
-    assert module_state(tree) == [f"store/x.py:{line}" for line in (1, 2, 3, 4, 6)]
+    assert module_state(tree) == [f"store/x.py:{line}" for line in (1, 2, 3, 4, 11, 12, 6)]
+
+
+def test_imports_that_name_a_folder_are_reported(tmp_path: Path) -> None:
+    good = "from ..machines import facts\nfrom crashworthy import __version__\nimport storehouse\n"
+    bad = "import store\nfrom machines.facts import x\n"
+    through = "from crashworthy.store import x\n"
+    tree = write_tree(
+        tmp_path,
+        {
+            "actors/a.py": good,
+            "actors/b.py": bad,
+            "actors/c.py": through,
+            "tests/d.py": through + bad,
+        },
+    )
+    reported = absolute_imports(tree)
+    assert reported == [
+        "actors/b.py:1",
+        "actors/b.py:2",
+        "actors/c.py:1",
+        "tests/d.py:2",
+        "tests/d.py:3",
+    ]
