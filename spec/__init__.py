@@ -1,1 +1,1 @@
-"""spec"""
+"""What is promised about every lifecycle, and how it is proven."""
