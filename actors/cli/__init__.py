@@ -14,7 +14,6 @@ from crashworthy import __version__
 
 from ...machines.facts.codes import Code, CrashworthyError
 
-EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 

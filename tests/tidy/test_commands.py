@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -26,8 +27,13 @@ def _ci(root: Path, readme: str) -> subprocess.CompletedProcess[str]:
     (root / ".ci").mkdir()
     shutil.copy(ROOT / ".ci/run", root / ".ci/run")
     (root / "README.md").write_text(readme, "utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        [root / ".ci/run"], env=os.environ, capture_output=True, check=False, text=True
+        [root / ".ci/run"],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        check=False,
+        text=True,
     )
 
 
@@ -49,7 +55,9 @@ def test_ci_runs_the_test_command_that_the_readme_states(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "readme", ["", "```sh\ntrue\n```\n", "<!-- command: main -->\n```sh\ntrue\n```\n"]
+    "readme",
+    ["", "```sh\ntrue\n```\n", "<!-- command: main -->\n```sh\ntrue\n```\n"],
+    ids=["empty", "unmarked", "other-mark"],
 )
 def test_ci_fails_clearly_when_the_readme_states_no_test_command(
     readme: str, tmp_path: Path
