@@ -42,6 +42,8 @@ class Code(StrEnum):
 
     # --- lifecycles (MACH-1 .. MACH-6) ---
     TABLE_MALFORMED = "table_malformed"  # a transition table contradicts itself
+    CELL_MALFORMED = "cell_malformed"  # a stored fold state that this build does not write
+    ID_NOT_DERIVED = "id_not_derived"  # the id of this fact follows from others and is not chosen
     NOT_OPENED = "not_opened"  # nothing but an opening may be first in a ledger
     ALREADY_OPENED = "already_opened"  # the ledger or instance has its opening
     UNIT_INCOMPLETE = "unit_incomplete"  # the unit stops half-way through what it began
@@ -198,6 +200,7 @@ class Code(StrEnum):
     ZYGOTE_NOT_CLEAN = "zygote_not_clean"  # threads or a connection would be carried over a fork
     LAB_PROCESS_LOST = "lab_process_lost"  # a process of the lab itself ended
     DEATH_UNKNOWN = "death_unknown"  # the rehearsal passes no such point
+    PUPPET_FAILED = "puppet_failed"  # an act of a race raised, hung, ended or paused elsewhere
 
 
 @attrs.define(eq=False, kw_only=True)

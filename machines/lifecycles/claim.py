@@ -93,16 +93,12 @@ def _acquires(_state: Absent, seen: Make) -> bool:
 
 def _admits(state: Claimed, seen: Begin) -> bool:
     return (
-        seen.kind is Kind.ADMISSION
-        and seen.binding is Binding.SAME
-        and seen.epoch == state.epoch
+        seen.kind is Kind.ADMISSION and seen.binding is Binding.SAME and seen.epoch == state.epoch
     )
 
 
 def _repairs(state: Claimed, seen: Begin) -> bool:
-    return (
-        seen.kind is Kind.REPAIR and seen.binding is Binding.SAME and seen.epoch > state.epoch
-    )
+    return seen.kind is Kind.REPAIR and seen.binding is Binding.SAME and seen.epoch > state.epoch
 
 
 # T2/T3: the owner that claimed may go on; a later owner may only close what it finds (CONT-7).

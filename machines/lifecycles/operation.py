@@ -237,8 +237,7 @@ def _withdraws(_state: Asked, _seen: Withdrawn) -> bool:
 
 def _exact(seen: Dispatch) -> bool:
     return seen.action is Match.SAME and (
-        seen.retry is Retry.NONE
-        or (seen.retry is Retry.PARKED and seen.mode is Mode.IDEMPOTENT)
+        seen.retry is Retry.NONE or (seen.retry is Retry.PARKED and seen.mode is Mode.IDEMPOTENT)
     )
 
 
@@ -394,9 +393,18 @@ TABLE: Final[Table[OperationState, OperationSeen]] = Table(
     prefix="OP",
     start=Absent(),
     states=(
-        Absent, Called, Asked, Dispatched, Refused, Settled, Interrupted, Observed, Finalised,
-        Recovered, Parked,
-    ),  # fmt: skip
+        Absent,
+        Called,
+        Asked,
+        Dispatched,
+        Refused,
+        Settled,
+        Interrupted,
+        Observed,
+        Finalised,
+        Recovered,
+        Parked,
+    ),
     events=(Call, Ask, Withdrawn, Dispatch, NotStarted, Outcome, Observation, Decision),
     rows=_ROWS,
     denials=_DENIALS,

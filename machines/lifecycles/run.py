@@ -371,9 +371,7 @@ def closable(state: Live) -> bool:
 
 def _opens_turn(_state: Absent, seen: Opening) -> bool:
     return (
-        seen.start is Start.TURN
-        and seen.room is Room.FREE
-        and seen.reservation is Reservation.NONE
+        seen.start is Start.TURN and seen.room is Room.FREE and seen.reservation is Reservation.NONE
     )
 
 
@@ -420,9 +418,7 @@ def _streams(state: Active, seen: Output) -> bool:
 
 
 def _places(state: Active, seen: Call) -> bool:
-    return (
-        seen.epoch == state.epoch and state.last is Last.OPEN and seen.request is Named.SAME
-    )
+    return seen.epoch == state.epoch and state.last is Last.OPEN and seen.request is Named.SAME
 
 
 def _open_request(state: Live, seen: Settlement) -> bool:
@@ -480,10 +476,7 @@ def _dispatches(state: Active, seen: Dispatch) -> bool:
 
 def _dispatches_granted(state: Active, seen: Dispatch) -> bool:
     return (
-        seen.epoch == state.epoch
-        and state.last is Last.CALLS
-        and seen.granted
-        and state.grants > 0
+        seen.epoch == state.epoch and state.last is Last.CALLS and seen.granted and state.grants > 0
     )
 
 
@@ -506,10 +499,7 @@ def _refuses_call(state: Active, seen: NotStarted) -> bool:
 
 def _delivers_denial(state: Active, seen: NotStarted) -> bool:
     return (
-        seen.epoch == state.epoch
-        and state.last is Last.CALLS
-        and seen.denial
-        and state.grants > 0
+        seen.epoch == state.epoch and state.last is Last.CALLS and seen.denial and state.grants > 0
     )
 
 
@@ -752,9 +742,27 @@ TABLE: Final[Table[RunState, RunSeen]] = Table(
     start=Absent(),
     states=(Absent, Opened, Active, Stopping, Repairing, Ended),
     events=(
-        Opening, UserText, Steering, Request, Output, Call, Settlement, Dispatch, Settled,
-        NotStarted, Recovery, Ask, Answer, Expiry, Closing, Trouble, Note, Stop, Reattach, Ending,
-    ),  # fmt: skip
+        Opening,
+        UserText,
+        Steering,
+        Request,
+        Output,
+        Call,
+        Settlement,
+        Dispatch,
+        Settled,
+        NotStarted,
+        Recovery,
+        Ask,
+        Answer,
+        Expiry,
+        Closing,
+        Trouble,
+        Note,
+        Stop,
+        Reattach,
+        Ending,
+    ),
     rows=_ROWS,
     denials=_DENIALS,
     default={

@@ -255,7 +255,11 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 def _plan(machine: str, line: Row) -> tuple[tuple[str, str, object], ...]:
-    """Say where each field of the target comes from; a field with no source is a fault."""
+    """Say where each field of the target comes from.
+
+    Raises:
+        TableMalformedError: `table_malformed`, when nothing gives a field, or a change names none.
+    """
     sets, adds = dict(line.sets), dict(line.adds)
     held, told, wanted = _names(line.source), _names(line.event), _names(line.target)
     plan: list[tuple[str, str, object]] = []
