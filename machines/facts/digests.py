@@ -23,7 +23,7 @@ class Domain(StrEnum):
     ARGS = "crashworthy.args.v1"  # canonical bytes of {tool, args} (BYTE-6)
     INPUT = "crashworthy.input.v1"  # text, attachments and options of a start (RUN-5)
     BLOB = "crashworthy.blob.v1"  # the bytes of a blob (OP-6a)
-    OUTPUT = "crashworthy.output.v1"  # a streamed output as parts of 64 KiB, the last shorter (OP-7)
+    OUTPUT = "crashworthy.output.v1"  # a streamed output, in parts of 64 KiB (OP-7)
     PROMPT = "crashworthy.prompt.v1"  # a system prompt part or the list of parts (CONT-5)
     SCHEMA = "crashworthy.schema.v1"  # a tool's schema
     RECOVERY_CONTRACT = "crashworthy.recovery-contract.v1"  # what a tool declares (OP-5)
