@@ -1,0 +1,1 @@
+"""What each lifecycle means, in logic: CrossHair confirms every contract over all paths (PROOF-2)."""

@@ -1,0 +1,37 @@
+"""The contracts of the verdict: a person speaks about what is unsettled, gone and unclaimed (LOG-8, OP-4)."""
+
+from ...machines.facts.codes import Code
+from ...machines.lifecycles import verdict as machine
+from ...machines.lifecycles.verdict import Generation, Give, Judged, RunIs, VerdictState
+from .reached import reached, refusal
+
+
+def needs_all_four(state: VerdictState, seen: Give) -> bool:
+    """VER.C1: A verdict counts exactly when the run ended unclaimed, the epoch is gone, and it is next.
+
+    post: __return__
+    """
+    counts = (
+        seen.run not in (RunIs.OPEN, RunIs.CLAIMED)
+        and seen.unsettled
+        and seen.gone
+        and seen.generation is not Generation.OTHER
+    )
+    return reached(machine.TABLE.step(state, seen)) == (Judged() if counts else None)
+
+
+def refusal_names_the_reason(state: VerdictState, seen: Give) -> bool:
+    """VER.C2: A refused verdict names settled, sealed, open or alive before it speaks of generations.
+
+    post: __return__
+    """
+    code = refusal(machine.TABLE.step(state, seen))
+    if not seen.unsettled:
+        return code is Code.VERDICT_NOT_WANTED
+    if seen.run is RunIs.CLAIMED:
+        return code is Code.SEALED_BY_CLAIM
+    if seen.run is RunIs.OPEN:
+        return code is Code.RUN_NOT_ENDED
+    if not seen.gone:
+        return code is Code.EPOCH_NOT_GONE
+    return code is (Code.GENERATION_DIFFERS if seen.generation is Generation.OTHER else None)
