@@ -17,6 +17,7 @@ class Domain(StrEnum):
     # --- the log (BYTE-5, BYTE-5a) ---
     CHAIN_START = "crashworthy.chain-start.v1"  # a spine, before the first fact
     CHAIN = "crashworthy.chain.v1"  # previous chain value, canonical body, canonical stamp
+    ROOT_CHAIN_START = "crashworthy.root-chain-start.v1"  # a root id, before the first ordinal
     ROOT_CHAIN = "crashworthy.root-chain.v1"  # previous root value, ordinal, chain value
 
     # --- content ---
@@ -37,6 +38,7 @@ class Domain(StrEnum):
     # --- continuation (CONT-1, CONT-2) ---
     BOUNDARY = "crashworthy.boundary.v1"  # an ordered manifest of segments
     REPLAY = "crashworthy.replay.v1"  # the projected history of a boundary
+    SESSION_CONTEXT_START = "crashworthy.session-context-start.v1"  # a session without closed runs
     SESSION_CONTEXT = "crashworthy.session-context.v1"  # chain heads of closed inline runs
     CHECKPOINT = "crashworthy.checkpoint.v1"  # the prefix that a compaction covers (PROJ-4)
     STATE = "crashworthy.state.v1"  # a stored fold state (STORE-4)
