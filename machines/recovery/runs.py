@@ -1,4 +1,4 @@
-"""How startup closes a run that a gone owner left, and which runs it leaves alone (CONT-7, ASK-3, LOG-4a)."""
+"""How startup closes a run that a gone owner left, and which it leaves alone (CONT-7, ASK-3)."""
 
 from enum import StrEnum
 from typing import Final
