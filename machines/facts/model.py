@@ -1,4 +1,4 @@
-"""The nouns of the log: a fact's spine, contents, actions, refs, body and stamp (LOG-1, BYTE-5a)."""
+"""The nouns of the log: spine, contents, actions, refs, body and stamp (LOG-1, BYTE-5a)."""
 
 from typing import Final, TypeAlias
 
@@ -72,7 +72,7 @@ class Attachment:
 
 @attrs.frozen(kw_only=True)
 class OutputCut:
-    """What a bounded result left out: the full length, its digest, and where the whole lies (OP-7)."""
+    """What a bounded result left out: the full length, digest, and where the whole lies (OP-7)."""
 
     bytes_total: int
     digest: str
@@ -81,7 +81,7 @@ class OutputCut:
 
 @attrs.frozen(kw_only=True)
 class Usage:
-    """What a request cost, as the provider reported it; counts are tokens, `cost_micros` is 1e-6 USD."""
+    """What a request cost by the provider's word; counts are tokens, `cost_micros` is 1e-6 USD."""
 
     input: int
     output: int
@@ -579,7 +579,7 @@ class RuntimeEvent:
     """The body of one immutable fact: what its author states (BYTE-5a).
 
     Attributes:
-        ts: Milliseconds since the Unix epoch, for display only; order is `seq` and `ordinal` (LOG-9).
+        ts: Milliseconds since 1970, for display only; order is `seq` and `ordinal` (LOG-9).
     """
 
     id: str
@@ -597,7 +597,7 @@ class RuntimeEvent:
 
 @attrs.frozen(kw_only=True)
 class Stamp:
-    """What the store adds to a body: position, root, epoch and the rows that admitted it (BYTE-5a)."""
+    """What the store adds to a body: place, root, epoch, and the rows that admit it (BYTE-5a)."""
 
     seq: int
     root: str

@@ -133,7 +133,7 @@ class RecoveryMode(StrEnum):
 
 
 class OutcomeState(StrEnum):
-    """Whether the side effect was attempted: the two recorded values; *unknown* is derived (OP-2)."""
+    """Whether the effect was attempted: two recorded values; *unknown* is derived (OP-2)."""
 
     SETTLED = "settled"
     NOT_STARTED = "not_started"
