@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from json import encoder as stdlib_encoder
+from math import isfinite
 from typing import Final, NoReturn, TypeAlias, cast
 
 import attrs
@@ -182,6 +183,12 @@ def _exact_int(literal: str) -> object:
 _INT_LITERAL_MAX: Final = len(str(-SAFE_INT_MAX))
 
 
+def _exact_float(literal: str) -> object:
+    number = float(literal)
+    # `1e400` is a number, only not one that a double can hold.
+    return number if isfinite(number) else _Flaw(NumberUnsafeError, "float literal out of range")
+
+
 def _exact_constant(literal: str) -> object:
     return _Flaw(NumberNotFiniteError, literal)
 
@@ -199,7 +206,10 @@ def _exact_object(pairs: list[tuple[str, object]]) -> object:
 
 
 _EXACT_DECODER: Final = json.JSONDecoder(
-    parse_int=_exact_int, parse_constant=_exact_constant, object_pairs_hook=_exact_object
+    parse_int=_exact_int,
+    parse_float=_exact_float,
+    parse_constant=_exact_constant,
+    object_pairs_hook=_exact_object,
 )
 
 
