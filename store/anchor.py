@@ -49,7 +49,7 @@ class Anchor:
     head: Head | None
     _fd: int
     _counter: int
-    _probe: Probe
+    probe: Probe
 
     def write(self, head: Head) -> None:
         """Record `head` by one write without a sync; the same head again writes nothing.
@@ -65,7 +65,7 @@ class Anchor:
             written = os.pwrite(self._fd, slot, _SLOT_STRIDE * (self._counter % 2))
         assert written == len(slot), "a preallocated slot cannot be written short"
         self.head = head
-        self._probe("anchor.written")
+        self.probe("anchor.written")
 
     def sync(self) -> None:
         """Make the recorded head durable; called at checkpoint and at close.
@@ -75,7 +75,7 @@ class Anchor:
         """
         with file_step("anchor"):
             full_sync(self._fd)
-        self._probe("anchor.synced")
+        self.probe("anchor.synced")
 
     def close(self) -> None:
         """Close the file; again does nothing."""

@@ -123,6 +123,7 @@ class Writer:
             StorePoisonedError: `store_poisoned`.
             StoreClosedError: `store_closed`, also when the driver ended before the unit was taken.
         """
+        await anyio.lowlevel.checkpoint_if_cancelled()
         self.batcher.door.check()
         if self._closing or self._driver_gone is None:
             raise StoreClosedError
@@ -182,6 +183,7 @@ class Writer:
     async def _next_batch(self) -> list[Queued]:
         """Wait for units and take as many as one transaction may hold; none when closing."""
         while True:
+            await anyio.lowlevel.checkpoint_if_cancelled()
             batch = self._take()
             if batch or self._closing:
                 return batch

@@ -88,7 +88,7 @@ class OwnerLock:
         self._fd = -1
 
     def forked_child(self) -> None:
-        """Close the child's descriptor, but unlock nothing: the open file is shared with the parent."""
+        """Close the child's descriptor and unlock nothing: the open file is the parent's too."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

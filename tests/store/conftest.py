@@ -1,0 +1,44 @@
+"""Stores and child processes that are gone when their test is."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from .rig import Child, Rig, make_rig
+
+StartChild: TypeAlias = Callable[..., Child]
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Generator[Rig]:
+    rig = make_rig(tmp_path)
+    yield rig
+    rig.shut()
+
+
+@pytest.fixture
+def start_child() -> Generator[StartChild]:
+    """Start `code` in a Python process of its own, with `args` in `sys.argv`."""
+    children: list[Child] = []
+    source = Path(__file__).parents[2] / ".src"
+
+    def start(code: str, *args: object) -> Child:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(source)},
+        )
+        children.append(Child(process))
+        return children[-1]
+
+    yield start
+    for child in children:
+        child.process.kill()
+        child.process.communicate()
