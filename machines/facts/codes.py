@@ -188,6 +188,7 @@ class Code(StrEnum):
     EDIT_TEXT_AMBIGUOUS = "edit_text_ambiguous"  # the text to replace is there more than once
     PATTERN_INVALID = "pattern_invalid"  # not a pattern that glob or grep accepts
     QUESTION_INVALID = "question_invalid"  # a question to a person over its bounds
+    ARTIFACT_REFUSED = "artifact_refused"  # more or larger artifacts than the tool declared
     OUTCOME_UNCERTAIN = "outcome_uncertain"  # the tool cannot say whether its effect happened
 
     # --- crash lab, proofs, command line ---
