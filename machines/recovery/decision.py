@@ -1,4 +1,4 @@
-"""The one interpreter of decision tables: the first rule that fits, and one always fits (MACH-3)."""
+"""The one reader of decision tables: the first rule that fits, and one always fits (MACH-3)."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar

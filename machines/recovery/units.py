@@ -7,6 +7,7 @@ import attrs
 
 from ..facts import ids
 from ..facts.canonical import Json
+from ..facts.compose import control_spine
 from ..facts.model import (
     AskClosed,
     FunctionResponse,
@@ -73,23 +74,13 @@ class OpenRun:
     stop: str | None
 
 
-def control_spine(session: str) -> Spine:
-    """Return the spine of a session's control ledger (LOG-8)."""
-    return Spine(
-        session=session,
-        invocation=ids.control_invocation(session),
-        run=ids.control_run(session),
-        turn=ids.control_turn(session),
-    )
-
-
 def expiry_unit(spine: Spine, asks: Sequence[tuple[str, int]]) -> tuple[RuntimeEvent, ...]:
-    """Close requests to a person whose deadline passed; the closing's time is the deadline (ASK-3)."""
+    """Close requests whose deadline passed; the closing's time is the deadline (ASK-3)."""
     return tuple(_close_ask(spine, ask, CloseReason.EXPIRED, deadline) for ask, deadline in asks)
 
 
 def closing_unit(run: OpenRun, repair: Repair) -> tuple[RuntimeEvent, ...]:
-    """Return the unit that ends a run: what is open is closed first, the terminal is last (LOG-4a)."""
+    """Return the unit that ends a run: what is open is closed first, the end is last (LOG-4a)."""
     stopped = repair is Repair.ABORT
     facts: list[RuntimeEvent] = []
     if run.request is not None:
