@@ -147,7 +147,7 @@ class _Door:
     def all_losses(self) -> tuple[Loss, ...]:
         if not self.unlisted:
             return tuple(self.losses)
-        more = Loss(path="$", reason=LossReason.MORE_LOSSES, count=self.unlisted)
+        more = Loss(path="$", reason=LossReason.MORE_LOSSES.value, count=self.unlisted)
         return (*self.losses, more)
 
     def bring(self, value: object, where: Path, depth: int) -> Json:
@@ -289,7 +289,7 @@ class _Door:
 
     def _lose(self, reason: StrEnum, where: Path, count: int = 1) -> None:
         if len(self.losses) < LOSSES_MAX:
-            self.losses.append(Loss(path=render_path(where), reason=reason, count=count))
+            self.losses.append(Loss(path=render_path(where), reason=reason.value, count=count))
         else:
             self.unlisted += 1
 
