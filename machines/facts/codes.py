@@ -152,7 +152,6 @@ class Code(StrEnum):
     ROOT_REPLACED = "root_replaced"  # the marker file is not the one that it names
     ROOT_OWNED = "root_owned"  # another process holds the owner lock
     LOCK_REPLACED = "lock_replaced"  # the lock file's path names another file than the locked one
-    WORKER_ALIVE = "worker_alive"  # a worker of a former owner may still act
 
     # --- tools, people, runs (OP-*, ASK-*, RUN-*) ---
     TOOL_DEFINITION_INVALID = "tool_definition_invalid"  # a function that cannot become a tool

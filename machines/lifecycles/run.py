@@ -678,7 +678,7 @@ def _room_taken(_state: Absent, seen: Opening) -> bool:
 
 
 def _unclaimed(_state: Absent, seen: Opening) -> bool:
-    return seen.reservation is Reservation.NONE
+    return seen.reservation is Reservation.NONE and seen.start is not Start.TURN
 
 
 def _not_waiting(state: Active, _seen: Reattach) -> bool:
