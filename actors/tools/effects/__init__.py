@@ -1,0 +1,1 @@
+"""Effects that can be recognised after a crash (OP-6)."""
