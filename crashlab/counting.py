@@ -1,22 +1,37 @@
-"""A connection that tells a watcher of every statement, before it starts and after it ended."""
+"""A connection that tells a watcher of every statement, before it starts and after it ended.
 
+The only module of the lab that knows the driver.
+"""
+
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import PurePath
 from sqlite3 import Connection, Cursor
 from types import TracebackType
-from typing import ClassVar, Literal, Protocol, TypeAlias, cast
+from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
 import attrs
 
 from .boundary import Kind, statement_kind, statement_name
 
+AnyConnection: TypeAlias = Connection
+"""A connection, watched or not."""
 ConnectionType: TypeAlias = type[Connection]
-"""What `sqlite3.connect(factory=...)` takes; production receives it from whoever opens the store."""
+"""What `sqlite3.connect(factory=...)` takes; production is given it by whoever opens the store."""
 
 # The driver's own types for what a statement may be given (`typeshed` keeps them private).
 _Parameters: TypeAlias = "tuple[object, ...] | list[object] | dict[str, object]"
+
+
+_C = TypeVar("_C", bound=Cursor)
+
+
+class _Forwarded(Protocol):
+    """A method of the driver to which we pass on whatever we were given."""
+
+    def __call__(self, *args: object, **options: object) -> None: ...
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -79,11 +94,12 @@ class WatchedConnection(Connection):
     watcher: ClassVar[Watcher]
 
     def __init__(self, database: object, *args: object, **options: object) -> None:
+        """Open in a crossing; the arguments are the driver's."""
         self._depth = 0
         # The directory is another one in each run; the file's name is the same.
         name = PurePath(str(database).removeprefix("file:").partition("?")[0]).name
         with self.crossing(Kind.OPEN, name):
-            opened = cast("Callable[..., None]", super().__init__)
+            opened = cast("_Forwarded", super().__init__)
             opened(database, *args, **options)
             if self.watcher.tracing:
                 super().set_trace_callback(self._compare)
@@ -94,9 +110,13 @@ class WatchedConnection(Connection):
         site = Site(kind=kind, name=name, connection=None if opening else self)
         return _Crossing(self, self.watcher.crossing(site))
 
-    def cursor(self, factory: object = WatchedCursor) -> WatchedCursor:
-        """Return a watched cursor; a foreign `factory` would show as a bypass."""
-        return cast("WatchedCursor", super().cursor(cast("type[WatchedCursor]", factory)))
+    @overload
+    def cursor(self, factory: None = None) -> WatchedCursor: ...
+    @overload
+    def cursor(self, factory: Callable[[Connection], _C]) -> _C: ...
+    def cursor(self, factory: Callable[[Connection], Cursor] | None = None) -> Cursor:
+        """Return a watched cursor; one of a foreign `factory` shows as a bypass when it is used."""
+        return super().cursor(WatchedCursor if factory is None else factory)
 
     # The C methods find `cursor` and `commit` by ways that differ between Python versions
     # (`__exit__` calls the C commit directly), so each door is spelled out here.
@@ -126,7 +146,7 @@ class WatchedConnection(Connection):
     def backup(self, target: Connection, *args: object, **options: object) -> None:
         """Copy the database in one crossing."""
         with self.crossing(Kind.BACKUP, "backup()"):
-            copied = cast("Callable[..., None]", super().backup)
+            copied = cast("_Forwarded", super().backup)
             copied(target, *args, **options)
 
     def close(self) -> None:
@@ -175,7 +195,7 @@ class _Crossing(AbstractContextManager[None]):
 
 
 def watched_by(watcher: Watcher) -> ConnectionType:
-    """Return the `factory=` whose connections tell `watcher`; a class of its own, no module state."""
+    """Return the `factory=` whose connections tell `watcher`: a new class, no module state."""
     return type("BoundConnection", (WatchedConnection,), {"watcher": watcher})
 
 
@@ -190,6 +210,19 @@ def watch_foreign_connections(report: Callable[[str], None]) -> None:
             report("a connection that was not opened with the factory of the lab")
 
     sys.addaudithook(hook)
+
+
+def driver_error(errorname: str, message: str) -> sqlite3.OperationalError:
+    """Return the error that the driver raises for this `sqlite_errorname`, code and all."""
+    error = sqlite3.OperationalError(message)
+    error.sqlite_errorname = errorname
+    error.sqlite_errorcode = cast("int", getattr(sqlite3, errorname))
+    return error
+
+
+def roll_back_unseen(connection: Connection) -> None:
+    """End the transaction as SQLite does by itself: nobody who watches the connection sees it."""
+    Connection.rollback(connection)
 
 
 def _watched(connection: Connection) -> WatchedConnection:

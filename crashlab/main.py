@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     known = ", ".join(name for name, _ in BUILT_IN) or "none yet"
     parser = argparse.ArgumentParser(
         prog="crashworthy crash",
-        description="Kill a workload at each of its boundaries, reopen it, and check every promise.",
+        description="Kill a workload at each boundary, reopen it, and check every promise.",
     )
     add = parser.add_argument
     add("--workload", required=True, help=f"a built-in name ({known}) or module:factory")

@@ -199,7 +199,7 @@ class _Matrix:
             deaths_spawned=sum(t.mode is Mode.SPAWN for t in confirmed),
             not_sampled=left_out,
             unreached=unreached(self.demanded, self.trials),
-            violations=breaches(rehearsal, self.trials),
+            violations=breaches(rehearsal, self.trials, self.plan.mode),
             seconds=seconds,
         )
 

@@ -23,10 +23,10 @@ def as_junit(report: Report) -> str:
     cases = ["rehearsal", *report.rehearsed]
     failed = sum(bool(troubles[case]) for case in cases)
     suite = quoteattr(f"crashlab.{report.workload}")
+    counts = f'tests="{len(cases)}" failures="{failed}" time="{report.seconds:.3f}"'
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
-        f'<testsuite name={suite} tests="{len(cases)}" failures="{failed}" '
-        f'time="{report.seconds:.3f}">',
+        f"<testsuite name={suite} {counts}>",
     ]
     for case in cases:
         lines.append(f"<testcase classname={suite} name={quoteattr(_printable(case))}>")

@@ -6,7 +6,7 @@ import attrs
 
 from .boundary import Passage, Point
 from .kill import Outcome, Violation
-from .promises import REPEATS
+from .promises import REPEATS, SEES_ALL
 from .steps import Step
 
 
@@ -43,6 +43,10 @@ def compare_rehearsals(first: Outcome, second: Outcome) -> Rehearsal:
             step = Step.SCRIPT if name == "script" else Step.RECOVER
             detail = f"two rehearsals of the {name} differ: {moved}"
             violations.append(Violation(promise=REPEATS.id, step=step, detail=detail))
+    if not first.script:
+        # A matrix without a death would look clean.
+        nothing = "the script passed no boundary"
+        violations.append(Violation(promise=SEES_ALL.id, step=Step.SCRIPT, detail=nothing))
     return Rehearsal(passages=first.script, recovery=first.recovery, violations=tuple(violations))
 
 

@@ -149,10 +149,10 @@ def unreached(
     )
 
 
-def breaches(rehearsal: Rehearsal, trials: Iterable[Trial]) -> tuple[Breach, ...]:
+def breaches(rehearsal: Rehearsal, trials: Iterable[Trial], mode: Mode) -> tuple[Breach, ...]:
     """Return all violations with the deaths that showed them, those of the rehearsal first."""
     found = [
-        Breach(death="", mode=Mode.FORK, promise=v.promise, step=v.step, detail=v.detail)
+        Breach(death="", mode=mode, promise=v.promise, step=v.step, detail=v.detail)
         for v in rehearsal.violations
     ]
     found.extend(
@@ -179,12 +179,13 @@ def at_command(report: Report, death: str) -> str:
 def as_text(report: Report) -> str:
     """Return the report for a terminal; equal breaches are told once, with one death to repeat."""
     lines = [
-        f"workload {report.workload}, profile {report.profile}, seed {report.seed}, "
-        f"shard {report.shard}",
-        f"{len(report.rehearsed)} boundaries, {report.deaths} deaths "
-        f"({report.deaths_in_recovery} of them also in recovery, {report.deaths_spawned} in new "
-        f"interpreters), {report.recoveries} different recoveries",
-        f"{report.seconds:.1f} s, {report.rate:.1f} deaths/s; not sampled: {report.not_sampled}",
+        f"workload {report.workload} ({report.reference})",
+        f"profile {report.profile}, seed {report.seed}, shard {report.shard}",
+        f"{len(report.rehearsed)} boundaries, {report.recoveries} different recoveries",
+        f"{report.deaths} deaths in {report.seconds:.1f} s, {report.rate:.1f}/s",
+        f"  {report.deaths_in_recovery} of them also in recovery",
+        f"  {report.deaths_spawned} of them in new interpreters",
+        f"  {report.not_sampled} left out by the profile",
         "",
         f"{'kind':<12}{'role':<8}{'writer':<24}{'boundaries':>10}{'deaths':>8}",
     ]

@@ -36,6 +36,7 @@ def _shape(hint: object, data: object) -> object:
         hints = cast("dict[str, object]", typing.get_type_hints(hint))
         return hint(**{f.name: _shape(hints[f.name], fields[f.name]) for f in attrs.fields(hint)})
     if issubclass(hint, StrEnum):
+        assert isinstance(data, str)
         return hint(data)
     assert isinstance(data, float if hint is float else hint)
     return data

@@ -48,6 +48,8 @@ class Fault(StrEnum):
     HANGS_IN_RECOVERY = "hangs_in_recovery"
     CANNOT_FINISH = "cannot_finish"
     RAISES_IN_RECOVERY = "raises_in_recovery"
+    TOUCHES_WHEN_LOOKED_AT = "touches_when_looked_at"
+    IDLE = "idle"
 
 
 @attrs.frozen
@@ -65,6 +67,8 @@ class ToyLedger:
         return (ACKED_IS_DURABLE, SUM_IS_FOLD, ONE_EFFECT, ALL_SETTLED)
 
     def script(self, stage: Stage) -> None:
+        if self.fault is Fault.IDLE:
+            return
         stage.root.mkdir(exist_ok=True)
         with closing(_open(stage.root, stage.host.factory)) as db:
             with stage.writer("schema"):
@@ -89,6 +93,8 @@ class ToyLedger:
                 self._append(db, "reopened", 0)
 
     def observe(self, root: Path) -> Observation:
+        if self.fault is Fault.TOUCHES_WHEN_LOOKED_AT and root.exists():
+            _touch_world(root, len(_world(root)) + 100)
         facts: list[tuple[object, ...]] = []
         total: list[tuple[object, ...]] = []
         if (root / "toy.db").exists():
@@ -268,3 +274,11 @@ def cannot_finish() -> ToyLedger:
 
 def raises_in_recovery() -> ToyLedger:
     return ToyLedger(Fault.RAISES_IN_RECOVERY)
+
+
+def touches_when_looked_at() -> ToyLedger:
+    return ToyLedger(Fault.TOUCHES_WHEN_LOOKED_AT)
+
+
+def idle() -> ToyLedger:
+    return ToyLedger(Fault.IDLE)
