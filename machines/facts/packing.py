@@ -225,7 +225,7 @@ def unpacker(
             _refuse_keys(fields, foreign, held)
         values = plan.values(held)
         if tuple(map(type, values)) != plan.types:
-            _refuse_types(plan.plain, values)
+            _refuse_plain(plan.plain, values)
         out = make(record)
         for put, entry in zip(plan.setters, values, strict=True):
             put(out, entry)
@@ -284,6 +284,13 @@ def _unpack_plan(
 def _setter(record: type, name: str) -> _Setter:
     """Return the slot's own setter, which a frozen class does not override."""
     return cast("_Setter", vars(record)[name].__set__)
+
+
+def _refuse_plain(fields: tuple[Field, ...], values: tuple[object, ...]) -> NoReturn:
+    for field, value in zip(fields, values, strict=True):
+        if type(value) is not field.type:
+            raise FactMalformedError(path=(field.name,), found=kind_of(value))
+    raise AssertionError(values)
 
 
 def _part_unpacker(field: Field) -> Unpack:
