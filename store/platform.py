@@ -108,11 +108,11 @@ def filesystem_kind(path: Path) -> str:
 
 def _mounts() -> list[tuple[str, str]]:
     if _MACOS:
-        return _mac_mounts(_output("mount"))
-    return _linux_mounts(Path("/proc/self/mountinfo").read_text(encoding="latin-1"))
+        return mac_mounts(_output("mount"))
+    return linux_mounts(Path("/proc/self/mountinfo").read_text(encoding="latin-1"))
 
 
-def _linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
+def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
     """Parse `mountinfo`, read as Latin-1 because a mount point may be any bytes."""
     mounts: list[tuple[str, str]] = []
     for line in mountinfo.splitlines():
@@ -123,7 +123,7 @@ def _linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
     return mounts
 
 
-def _mac_mounts(output: str) -> list[tuple[str, str]]:
+def mac_mounts(output: str) -> list[tuple[str, str]]:
     """Parse lines like `/dev/disk3s1 on /System/Volumes/Data (apfs, local, journaled)`."""
     mounts: list[tuple[str, str]] = []
     for line in output.splitlines():

@@ -3,15 +3,19 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol
 
 import pytest
 
 from .rig import Child, Rig, make_rig
 
-StartChild: TypeAlias = Callable[..., Child]
+
+class StartChild(Protocol):
+    """Starts `code` in a Python process of its own, with `args` in `sys.argv`."""
+
+    def __call__(self, code: str, *args: object) -> Child: ...
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 import hashlib
 import sqlite3
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import attrs
+
 from crashworthy.store.anchor import Anchor, Head, open_anchor
 from crashworthy.store.batch import Batcher
 from crashworthy.store.checkpoint import Checkpointer
@@ -18,21 +19,6 @@ from crashworthy.store.runner import InlineRunner, Runner
 from crashworthy.store.sql import SqlValue
 from crashworthy.store.txn import Txn, WriteDoor
 from crashworthy.store.writer import Writer
-
-
-class FaultyConnection(sqlite3.Connection):
-    """Runs `before` and `after` around every statement; either may raise."""
-
-    before: ClassVar[Callable[[str], None]]
-    after: ClassVar[Callable[[str], None]]
-
-    def execute(
-        self, sql: str, parameters: Sequence[SqlValue] | Mapping[str, SqlValue] = (), /
-    ) -> sqlite3.Cursor:
-        type(self).before(sql)
-        cursor = super().execute(sql, parameters)
-        type(self).after(sql)
-        return cursor
 
 
 def sqlite_error(name: str) -> sqlite3.OperationalError:
@@ -62,6 +48,18 @@ class Faults:
                 self.waiting.remove(planned)
                 self.hits += 1
                 raise planned[2]
+
+
+class FaultyConnection(sqlite3.Connection):
+    """Meets its faults before and after every statement."""
+
+    faults: ClassVar[Faults]
+
+    def execute(self, sql: str, parameters: object = (), /) -> sqlite3.Cursor:
+        self.faults.meet("before", sql)
+        cursor = super().execute(sql, cast("Sequence[SqlValue]", parameters))
+        self.faults.meet("after", sql)
+        return cursor
 
 
 @attrs.define(eq=False)
@@ -157,17 +155,12 @@ class Child:
 
 def make_rig(place: Path, *, runner: Runner | None = None, idle_s: float | None = None) -> Rig:
     """Open a small store in `place`; a second one there opens what the first one left."""
-    faults = Faults()
-    faulty = type(
-        "ThisFaultyConnection",
-        (FaultyConnection,),
-        {
-            "before": staticmethod(lambda sql: faults.meet("before", sql)),
-            "after": staticmethod(lambda sql: faults.meet("after", sql)),
-        },
-    )
+
+    class ThisFaultyConnection(FaultyConnection):
+        faults = Faults()
+
     path = place / "ledger.sqlite3"
-    connection = Connector(factory=faulty, busy_ms=50).open_owner(path, newest=1)
+    connection = Connector(factory=ThisFaultyConnection, busy_ms=50).open_owner(path, newest=1)
     door = WriteDoor(connection=connection)
     migrate(door, MIGRATIONS)
     anchor = open_anchor(place / "anchor")
@@ -182,7 +175,7 @@ def make_rig(place: Path, *, runner: Runner | None = None, idle_s: float | None 
     return Rig(
         path=path,
         connection=connection,
-        faults=faults,
+        faults=ThisFaultyConnection.faults,
         heads=heads,
         door=door,
         anchor=anchor,

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from crashworthy.store import connect
 from crashworthy.store.connect import (
     APPLICATION_ID,
@@ -67,15 +68,19 @@ def test_connection_is_of_the_injected_class(tmp_path: Path) -> None:
 
 def test_sqlite_is_refused_when_older_than_the_minimum() -> None:
     check_sqlite_version((3, 37, 0))
-    with pytest.raises(SqliteTooOldError, match="found='3.36.9', needed='3.37.0'"):
+    with pytest.raises(SqliteTooOldError, match=r"found='3\.36\.9', needed='3\.37\.0'"):
         check_sqlite_version((3, 36, 9))
+
+
+def kind_of_nfs(_path: Path) -> str:
+    return "nfs4"
 
 
 def test_root_is_refused_when_on_a_network_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_filesystem(tmp_path)
-    monkeypatch.setattr(connect, "filesystem_kind", lambda _path: "nfs4")
+    monkeypatch.setattr(connect, "filesystem_kind", kind_of_nfs)
     with pytest.raises(UnsupportedFilesystemError, match="nfs4"):
         Connector().open_owner(tmp_path / "ledger.sqlite3", newest=1)
     assert list(tmp_path.iterdir()) == []

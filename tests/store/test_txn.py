@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from crashworthy.store.errors import (
     CommitOutcomeUnknownError,
     ConstraintRefusedError,
@@ -79,7 +80,7 @@ def test_full_disk_is_typed_when_sqlite_has_no_page_left(rig: Rig) -> None:
     [(pages,)] = rig.connection.execute("PRAGMA page_count").fetchall()
     rig.connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StorageFullError):
-        rig.door.transact(lambda txn: rig.append("x" * 100_000)(txn))
+        rig.door.transact(rig.append("x" * 100_000))
     assert not rig.connection.in_transaction
     assert rig.door.health is Health.PROBATION
     assert rig.rows() == []
@@ -92,7 +93,7 @@ def test_io_error_is_typed_when_a_file_may_not_grow(rig: Rig) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, limits[1]))
     try:
         with pytest.raises((StorageIoError, CommitOutcomeUnknownError)):
-            rig.door.transact(lambda txn: rig.append("x" * 500_000)(txn))
+            rig.door.transact(rig.append("x" * 500_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, ignored)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+
 from crashworthy.store.errors import (
     ConstraintRefusedError,
     StorageFullError,
@@ -13,7 +14,7 @@ from crashworthy.store.errors import (
     StorePoisonedError,
 )
 from crashworthy.store.runner import InlineRunner, ThreadRunner
-from crashworthy.store.txn import Health, Txn
+from crashworthy.store.txn import Health
 from crashworthy.store.writer import BATCH_BYTES_MAX, BATCH_UNITS_MAX
 
 from .rig import Rig, make_rig
@@ -183,14 +184,13 @@ async def test_waiting_unit_is_answered_closed_when_the_driver_is_cancelled(
         except StoreClosedError:
             told.append(f"{text} closed")
 
-    async with trio.open_nursery() as callers:
-        async with trio.open_nursery() as nursery:
-            await nursery.start(rig.writer.drive)
-            callers.start_soon(submit, "taken")
-            await trio.sleep(0.01)
-            callers.start_soon(submit, "queued")
-            await trio.sleep(0.001)
-            nursery.cancel_scope.cancel()
+    async with trio.open_nursery() as callers, trio.open_nursery() as nursery:
+        await nursery.start(rig.writer.drive)
+        callers.start_soon(submit, "taken")
+        await trio.sleep(0.01)
+        callers.start_soon(submit, "queued")
+        await trio.sleep(0.001)
+        nursery.cancel_scope.cancel()
     assert sorted(told) == ["queued closed", "taken 1"]
     assert rig.rows() == [(1, "taken")]
 
@@ -212,7 +212,7 @@ async def test_waiters_are_answered_poisoned_when_the_driver_dies(rig: Rig) -> N
         answered.append(True)
 
     rig.faults.plan("before", "INSERT", SimulatedDeath())
-    with pytest.raises(BaseExceptionGroup) as caught:
+    with pytest.raises(BaseExceptionGroup) as caught:  # noqa: PT012 - the nursery is the subject
         async with trio.open_nursery() as nursery:
             await nursery.start(rig.writer.drive)
             with trio.CancelScope(shield=True):
@@ -269,7 +269,6 @@ async def test_simulated_history_is_the_same_when_run_again(tmp_path: Path) -> N
         return lambda: next(values)
 
     async def run(place: Path) -> list[tuple[int, str]]:
-        place.mkdir()
         rig = make_rig(place, runner=InlineRunner(latency_s=latencies()))
         async with trio.open_nursery() as nursery:
             await nursery.start(rig.writer.drive)
@@ -278,6 +277,8 @@ async def test_simulated_history_is_the_same_when_run_again(tmp_path: Path) -> N
             await rig.writer.aclose()
         return rig.rows()
 
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     assert await run(tmp_path / "one") == await run(tmp_path / "two")
 
 

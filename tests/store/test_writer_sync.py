@@ -1,6 +1,7 @@
 """A program without a scheduler commits unit by unit through the same writer."""
 
 import pytest
+
 from crashworthy.store.anchor import read_anchor
 from crashworthy.store.errors import ConstraintRefusedError, StoreClosedError
 
