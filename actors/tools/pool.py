@@ -13,10 +13,10 @@ import attrs
 import trio
 
 from ...machines.facts.canonical import Json
+from ...store.ownership.workers import LeftWorker
 from .output import OutputRecord, OutputSink, Spool
 from .process import (
     WorkerProcess,
-    WorkerRecord,
     WorkerSettings,
     WorkerUnavailableError,
     start_worker,
@@ -39,11 +39,11 @@ from .worker.messages import order_json, read_finish
 class WorkerLog(Protocol):
     """Where it is recorded which workers live, so that a successor can end what is left (OWN-2)."""
 
-    async def started(self, record: WorkerRecord) -> None:
+    async def started(self, record: LeftWorker) -> None:
         """Record durably that this worker lives; it gets no order before this returned."""
         ...
 
-    async def ended(self, record: WorkerRecord) -> None:
+    async def ended(self, record: LeftWorker) -> None:
         """Record that its group is gone."""
         ...
 
@@ -92,6 +92,15 @@ class WorkerPool:
                     with trio.CancelScope(shield=True):
                         await self._retire(worker)
 
+    async def warm(self, count: int) -> None:
+        """Have `count` workers wait for their first order, so that it need not wait for one.
+
+        Raises:
+            WorkerUnavailableError: `worker_unavailable`, or why.
+        """
+        while len(self._idle) < min(count, self.settings.workers_max):
+            self._idle.append(await self._start())
+
     async def close(self) -> None:
         """End all idle workers; double close is nothing."""
         while self._idle:
@@ -104,6 +113,9 @@ class WorkerPool:
             if not worker.is_gone():
                 return worker
             await self._retire(worker)
+        return await self._start()
+
+    async def _start(self) -> WorkerProcess:
         worker = await start_worker(self.settings)
         try:
             await self.log.started(worker.record)

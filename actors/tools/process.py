@@ -17,6 +17,8 @@ import trio
 from ...machines.facts.canonical import Json
 from ...machines.facts.codes import Code, CrashworthyError
 from ...machines.facts.text import repair_text
+from ...store.ownership.workers import LeftWorker
+from ...store.platform import ProcessIdentity, boot_id
 from .worker.frames import (
     PROTOCOL,
     REPORT_BYTES_MAX,
@@ -26,7 +28,6 @@ from .worker.frames import (
     pack,
     text_field,
 )
-from .worker.life import EXIT_LOCK_HELD, EXIT_LOCK_REPLACED
 
 READ_BYTES: Final = 256 * 1024
 DIAGNOSIS_BYTES: Final = 4096
@@ -43,20 +44,6 @@ class WorkerUnavailableError(CrashworthyError):
 
     code: ClassVar[Code] = Code.WORKER_UNAVAILABLE
     reason: str
-
-
-@attrs.define(eq=False, kw_only=True)
-class WorkersLockHeldError(WorkerUnavailableError):
-    """A successor holds `workers.lock` exclusively: this host is no longer the owner."""
-
-    code: ClassVar[Code] = Code.WORKERS_LOCK_HELD
-
-
-@attrs.define(eq=False, kw_only=True)
-class WorkersLockReplacedError(WorkerUnavailableError):
-    """The path of `workers.lock` leads to another file than the locked one."""
-
-    code: ClassVar[Code] = Code.WORKERS_LOCK_REPLACED
 
 
 @attrs.frozen(kw_only=True)
@@ -78,15 +65,6 @@ class WorkerSettings:
     start_ms_max: int = 60_000
     environment: Mapping[str, str] = attrs.field(factory=lambda: tool_environment(os.environ))
     probe: str | None = None
-
-
-@attrs.frozen(kw_only=True)
-class WorkerRecord:
-    """What a successor needs to end what was left of a worker: verified by pid and start time."""
-
-    pid: int
-    pgid: int
-    started: str
 
 
 def tool_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -111,7 +89,7 @@ _SECRET_ENDINGS: Final = (
 class WorkerProcess:
     """A started worker; whoever holds it must `end` it."""
 
-    record: WorkerRecord
+    record: LeftWorker
     _process: trio.Process
     _channel: trio.SocketStream
     _reader: FrameReader = attrs.field(factory=lambda: FrameReader(REPORT_BYTES_MAX), init=False)
@@ -156,7 +134,7 @@ class WorkerProcess:
         """
         # macOS answers EPERM where only zombies are left.
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.record.pgid, number)
+            os.killpg(self.record.group, number)
 
     async def end(self) -> tuple[int, str]:
         """End the group at once; return the worker's exit code and its last words. Idempotent."""
@@ -176,8 +154,6 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
     """Start a worker and wait until it holds the lock and has its guardian.
 
     Raises:
-        WorkersLockHeldError: `workers_lock_held`, a successor owns the root.
-        WorkersLockReplacedError: `workers_lock_replaced`.
         WorkerUnavailableError: `worker_unavailable`, it ended, is silent or speaks otherwise.
     """
     ours, theirs = socket.socketpair()
@@ -194,8 +170,11 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
             env=_environment(settings.environment),
         )
     worker = WorkerProcess(
-        # Not verified by a start time yet, but ours to end: it leads the session it was started in.
-        record=WorkerRecord(pid=process.pid, pgid=process.pid, started=""),
+        # It is verified before `ready`; until then it is ours to end as the leader of its session.
+        record=LeftWorker(
+            process=ProcessIdentity(pid=process.pid, boot_id=boot_id(), started=""),
+            group=process.pid,
+        ),
         process=process,
         channel=trio.SocketStream(trio.socket.from_stdlib_socket(ours)),
     )
@@ -203,7 +182,7 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
         with trio.move_on_after(settings.start_ms_max / 1000):
             ready = await worker.receive()
             if ready is not None:
-                worker.record = _read_record(ready, process.pid)
+                worker.record = _verified(worker.record, ready)
                 return worker
     except FrameInvalidError as error:
         await worker.end()
@@ -212,19 +191,16 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
         await worker.end()
         raise
     code, words = await worker.end()
-    if code == EXIT_LOCK_HELD:
-        raise WorkersLockHeldError(reason="held by a successor")
-    if code == EXIT_LOCK_REPLACED:
-        raise WorkersLockReplacedError(reason="another file stands at its path")
     raise WorkerUnavailableError(reason=f"not ready, exit code {code}: {words[-300:]}")
 
 
-def _read_record(ready: dict[str, Json], pid: int) -> WorkerRecord:
+def _verified(record: LeftWorker, ready: dict[str, Json]) -> LeftWorker:
     if text_field(ready, "t") != "ready" or int_field(ready, "protocol") != PROTOCOL:
         raise FrameInvalidError(reason="another protocol")
-    if (int_field(ready, "pid"), int_field(ready, "pgid")) != (pid, pid):
+    if (int_field(ready, "pid"), int_field(ready, "group")) != (record.process.pid, record.group):
         raise FrameInvalidError(reason="not the leader of its group")
-    return WorkerRecord(pid=pid, pgid=pid, started=text_field(ready, "started"))
+    process = attrs.evolve(record.process, started=text_field(ready, "started"))
+    return attrs.evolve(record, process=process)
 
 
 def _environment(tools: Mapping[str, str]) -> dict[str, str]:

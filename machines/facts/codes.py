@@ -164,8 +164,6 @@ class Code(StrEnum):
     RESULT_NOT_REPRESENTABLE = "result_not_representable"  # the effect happened, its result is lost
     WORKER_DIED = "worker_died"  # the worker process ended before it answered
     WORKER_UNAVAILABLE = "worker_unavailable"  # no worker got ready: the tool was not started
-    WORKERS_LOCK_HELD = "workers_lock_held"  # a successor holds workers.lock exclusively
-    WORKERS_LOCK_REPLACED = "workers_lock_replaced"  # the path no longer names the locked file
     FRAME_INVALID = "frame_invalid"  # a message between host and worker breaks the protocol
     EXPANSION_INVALID = "expansion_invalid"  # a boundary expansion outside the closed shape
     BOUNDARY_INVALID = "boundary_invalid"  # not one complete boundary snapshot

@@ -32,6 +32,8 @@ SNIFF_BYTES: Final = 8192
 LINES_MAX: Final = 2000
 LINE_BYTES_MAX: Final = 2000
 RESULTS_MAX: Final = 500
+SHOWN_BYTES_MAX: Final = 48 * 1024
+"""How much text one result holds, so that it stays inline as a whole."""
 VISITS_MAX: Final = 100_000
 """How many directory entries one walk looks at."""
 PATTERN_CHARS_MAX: Final = 1000
@@ -55,7 +57,8 @@ def read(
 ) -> Json:
     """Read a text file, or a part of it.
 
-    The result says how many lines there are in all. Lines over a limit are cut and counted.
+    The result says how many lines it shows and how many there are; ask for the rest by first_line.
+    Very long lines are cut and counted.
 
     Raises:
         FileNotTextError: `file_not_text`, it holds NULs.
@@ -67,10 +70,14 @@ def read(
     text, losses = repair_text(content)
     every = text.splitlines()
     start = max(first_line, 1) - 1
-    shown = every[start : start + min(max(lines, 0), LINES_MAX)]
+    room = _Room()
+    shown: list[str] = []
     cut = 0
-    for position, line in enumerate(shown):
-        shown[position], cut_chars = preview(line, LINE_BYTES_MAX)
+    for line in every[start : start + min(max(lines, 0), LINES_MAX)]:
+        part, cut_chars = preview(line, LINE_BYTES_MAX)
+        if not room.takes(part, counted=False):
+            break
+        shown.append(part)
         cut += bool(cut_chars)
     return {
         "text": "\n".join(shown),
@@ -97,17 +104,16 @@ def glob(
     """List files whose relative path matches a pattern, in order of their paths."""
     root = permitted_path(context.workspace, path, Access.READ, Reach.SUBTREE)
     matches = _path_pattern(pattern)
-    walk = _Walk(context)
+    walk, room = _Walk(context), _Room()
     paths: list[Json] = []
-    complete = True
     for file in walk.files(root):
-        relative = file.relative_to(root).as_posix()
-        if matches.fullmatch(relative):
-            if len(paths) == RESULTS_MAX:
-                complete = False
-                break
-            paths.append(repair_text(relative)[0])
-    return {"paths": paths, "complete": complete and not walk.stopped}
+        relative = repair_text(file.relative_to(root).as_posix())[0]
+        if not matches.fullmatch(relative):
+            continue
+        if not room.takes(relative):
+            return {"paths": paths, "complete": False}
+        paths.append(relative)
+    return {"paths": paths, "complete": not walk.stopped}
 
 
 @tool(
@@ -136,20 +142,38 @@ def grep(
         raise PatternInvalidError(reason=error.msg) from error
     root = permitted_path(context.workspace, path, Access.READ, Reach.SUBTREE)
     names = _path_pattern(files)
-    walk = _Walk(context)
+    walk, room = _Walk(context), _Room()
     matches: list[Json] = []
     for file in walk.files(root):
-        relative = file.relative_to(root).as_posix() if file != Path(root) else file.name
+        inner = file.name if file == Path(root) else file.relative_to(root).as_posix()
+        relative = repair_text(inner)[0]
         if not names.fullmatch(relative):
             continue
         for number, line in _lines(file):
             if not wanted.search(line):
                 continue
-            if len(matches) == RESULTS_MAX:
-                return {"matches": matches, "complete": False}
             shown = preview(line, LINE_BYTES_MAX)[0]
-            matches.append({"path": repair_text(relative)[0], "line": number, "text": shown})
+            if not room.takes(relative + shown):
+                return {"matches": matches, "complete": False}
+            matches.append({"path": relative, "line": number, "text": shown})
     return {"matches": matches, "complete": not walk.stopped}
+
+
+class _Room:
+    """What one result may still hold."""
+
+    def __init__(self) -> None:
+        self._results = RESULTS_MAX
+        self._bytes = SHOWN_BYTES_MAX
+
+    def takes(self, text: str, *, counted: bool = True) -> bool:
+        """Take room for `text`, or say that there is none."""
+        size = len(text.encode()) + 1
+        if size > self._bytes or not self._results:
+            return False
+        self._bytes -= size
+        self._results -= counted
+        return True
 
 
 class _Walk:

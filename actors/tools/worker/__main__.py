@@ -1,4 +1,4 @@
-"""The worker process: lock and guardian come before anything heavy is imported (OWN-2).
+"""The worker process: guardian first, then the lock, then the word that it is ready (OWN-2).
 
 Started by the host as `python -m crashworthy.actors.tools.worker CHANNEL LOCK [PROBE]`.
 """
@@ -6,6 +6,7 @@ Started by the host as `python -m crashworthy.actors.tools.worker CHANNEL LOCK [
 import os
 import socket
 import sys
+from pathlib import Path
 
 from .life import begin
 
@@ -20,12 +21,13 @@ def main(channel: int, lock_path: str, probe: str | None = None) -> None:
         lock_path: The root's `workers.lock`.
         probe: `module:name` of a crash lab's probe.
     """
-    lock = begin(lock_path, channel)
+    begin(channel)
     _restore_path()
-    from .held import Held  # noqa: PLC0415 - after the fork of the guardian
+    from ....store.ownership.workers import join_workers  # noqa: PLC0415 - after the fork
+    from .held import Held  # noqa: PLC0415 - likewise
     from .serve import Conversation, load_probe  # noqa: PLC0415 - likewise
 
-    held = Held(lock)
+    held = Held(join_workers(Path(lock_path)))
     held.install()
     # Until here an error should be told; from here on a pipe that nobody empties would only block.
     os.dup2(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), 2)

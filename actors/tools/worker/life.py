@@ -1,27 +1,21 @@
-"""What keeps a worker from outliving its host: shared lock, guardian, end of the group (OWN-2).
+"""What keeps a worker from outliving its host: guardian, and the end of its group (OWN-2).
 
 Imported before anything heavy: the guardian is a fork of this process and should be small.
 """
 
-import fcntl
 import os
 import signal
 from typing import Final, NoReturn
 
 HOST_PIPE: Final = 0
 """The worker's standard input: the host holds the other end and never writes to it."""
-EXIT_LOCK_HELD: Final = 3
-EXIT_LOCK_REPLACED: Final = 4
 EXIT_NOT_KILLED: Final = 5
 
 
-def begin(lock_path: str, channel: int) -> int:
-    """Lead a group, share the lock, set the guardian; return the lock's descriptor.
-
-    Exits with `EXIT_LOCK_HELD` or `EXIT_LOCK_REPLACED` where it may not live.
+def begin(channel: int) -> None:
+    """Lead a group of our own, and set the guardian that ends it with the host.
 
     Args:
-        lock_path: The root's `workers.lock`.
         channel: The descriptor of the conversation with the host, which the guardian lets go.
     """
     if os.getpgrp() != os.getpid():
@@ -30,10 +24,8 @@ def begin(lock_path: str, channel: int) -> int:
     # SIGTERM, and the worker has to stay and report what its child did.
     signal.signal(signal.SIGTERM, _stay)
     signal.signal(signal.SIGINT, _stay)
-    lock = _share_lock(lock_path)
     _set_guardian(channel)
     _detach_input()
-    return lock
 
 
 def end_group() -> NoReturn:
@@ -44,31 +36,6 @@ def end_group() -> NoReturn:
 
 def _stay(_number: int, _frame: object) -> None:
     """Go on; only SIGKILL ends a worker."""
-
-
-def _share_lock(path: str) -> int:
-    """Return a descriptor that holds the lock shared, and that children inherit.
-
-    Never waits: an exclusive holder is a successor, and then this worker's host is history.
-    """
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os._exit(EXIT_LOCK_HELD)
-    if not _names(path, os.fstat(fd)):
-        os._exit(EXIT_LOCK_REPLACED)
-    os.set_inheritable(fd, True)
-    return fd
-
-
-def _names(path: str, held: os.stat_result) -> bool:
-    """Tell whether the path still leads to the locked file and not to one put in its place."""
-    try:
-        named = os.lstat(path)
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(held, named)
 
 
 def _set_guardian(channel: int) -> None:

@@ -50,7 +50,7 @@ class Conversation:
                 "t": "ready",
                 "protocol": PROTOCOL,
                 "pid": pid,
-                "pgid": os.getpgrp(),
+                "group": os.getpgrp(),
                 "started": process_started(pid),
             }
         )
