@@ -89,13 +89,17 @@ class WatchedCursor(Cursor):
 
 
 class WatchedConnection(Connection):
-    """A connection whose every statement, open and close is a crossing; see `watched_by`."""
+    """A connection whose every statement, open and close is a crossing; see `watched_by`.
+
+    Attributes:
+        depth: How many crossings are open; a statement that SQLite starts in none is a bypass.
+    """
 
     watcher: ClassVar[Watcher]
 
     def __init__(self, database: object, *args: object, **options: object) -> None:
         """Open in a crossing; the arguments are the driver's."""
-        self._depth = 0
+        self.depth = 0
         # The directory is another one in each run; the file's name is the same.
         name = PurePath(str(database).removeprefix("file:").partition("?")[0]).name
         with self.crossing(Kind.OPEN, name):
@@ -168,7 +172,7 @@ class WatchedConnection(Connection):
         return False
 
     def _compare(self, sql: str) -> None:
-        if self._depth == 0:
+        if self.depth == 0:
             self.watcher.note_bypass(statement_name(sql))
 
 
@@ -181,7 +185,7 @@ class _Crossing(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         self.frame.__enter__()
-        self.connection._depth += 1  # noqa: SLF001  # the two classes are one thing
+        self.connection.depth += 1
 
     def __exit__(
         self,
@@ -190,7 +194,7 @@ class _Crossing(AbstractContextManager[None]):
         trace: TracebackType | None,
         /,
     ) -> bool | None:
-        self.connection._depth -= 1  # noqa: SLF001
+        self.connection.depth -= 1
         return self.frame.__exit__(kind, error, trace)
 
 

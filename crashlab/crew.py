@@ -85,6 +85,7 @@ class _Zygote:
             interpreter("crashworthy.crashlab.zygote", "serve"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            start_new_session=True,  # an interrupt ends the driver, and the driver ends us
             env={**os.environ, "PYTHONPATH": import_path()},
         )
         assert process.stdin is not None

@@ -12,6 +12,7 @@ import attrs
 
 from ..machines.facts.codes import Code, CrashworthyError
 from .boundary import Point
+from .crew import LabProcessLostError
 from .kill import Death, Outcome
 from .launch import Mode, default_mode
 from .matrix import (
@@ -55,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (WorkloadUnknownError, DeathUnknownError) as error:
         print(error, file=sys.stderr)
         return USAGE
+    except LabProcessLostError as error:
+        print(error, file=sys.stderr)
+        return BROKEN
 
 
 class _Options(argparse.Namespace):
@@ -84,7 +88,7 @@ class _Options(argparse.Namespace):
 
 
 def _parser() -> argparse.ArgumentParser:
-    known = ", ".join(name for name, _ in BUILT_IN) or "none yet"
+    known = ", ".join(BUILT_IN) or "none yet"
     parser = argparse.ArgumentParser(
         prog="crashworthy crash",
         description="Kill a workload at each boundary, reopen it, and check every promise.",

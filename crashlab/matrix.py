@@ -159,6 +159,9 @@ class _Matrix:
     numbers: Iterator[int] = attrs.field(factory=itertools.count)
     trials: list[Trial] = attrs.field(factory=list[Trial])
     demanded: list[tuple[Death, Mode]] = attrs.field(factory=list[tuple[Death, Mode]])
+    recoveries: dict[tuple[Passage, ...], tuple[Passage, ...]] = attrs.field(
+        factory=dict[tuple[Passage, ...], tuple[Passage, ...]]
+    )
     started: float = 0.0
     violations: int = 0
 
@@ -215,7 +218,7 @@ class _Matrix:
         for outcome in self.crew.work(courses.values()):
             death = courses[outcome.number].death
             assert death is not None
-            self.trials.append(Trial(death=death, mode=mode, outcome=outcome))
+            self.trials.append(Trial(death=death, mode=mode, outcome=self.slimmed(death, outcome)))
             self.violations += len(outcome.violations)
             self.progress(
                 Progress(
@@ -225,6 +228,14 @@ class _Matrix:
                     seconds=time.monotonic() - self.started,
                 )
             )
+
+    def slimmed(self, death: Death, outcome: Outcome) -> Outcome:
+        """Keep one copy of each different recovery, and none that nobody will die in.
+
+        A deep matrix has a hundred thousand outcomes, and nearly all recoveries are alike.
+        """
+        wanted = outcome.recovery if death.then is None else ()
+        return attrs.evolve(outcome, recovery=self.recoveries.setdefault(wanted, wanted))
 
     def course(self, death: Death | None, mode: Mode) -> Course:
         number = next(self.numbers)

@@ -81,10 +81,10 @@ class Puppet:
     """One such process, as its play holds it; see `puppets`."""
 
     process: subprocess.Popen[bytes]
-    _orders: IO[bytes]
-    _answers: IO[bytes]
-    _seconds_max: float
-    _act: str = ""
+    _orders: IO[bytes] = attrs.field(alias="orders")
+    _answers: IO[bytes] = attrs.field(alias="answers")
+    _seconds_max: float = attrs.field(alias="seconds_max")
+    _act: str = attrs.field(init=False, default="")
 
     @property
     def pid(self) -> int:
@@ -180,6 +180,7 @@ def puppets(count: int, *, seconds_max: float = 30.0) -> Generator[tuple[Puppet,
                 interpreter("crashworthy.crashlab.puppet", "serve"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                start_new_session=True,  # an interrupt is the play's business, not the puppet's
                 env={**os.environ, "PYTHONPATH": import_path()},
             )
             assert process.stdin is not None

@@ -3,9 +3,10 @@
 import importlib
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, Final, Protocol, cast, runtime_checkable
 
 import attrs
@@ -137,7 +138,7 @@ class Workload(Protocol):
         ...
 
 
-BUILT_IN: Final[tuple[tuple[str, str], ...]] = ()
+BUILT_IN: Final[Mapping[str, str]] = MappingProxyType({})
 """The name and `module:factory` of each workload that comes with the lab."""
 
 
@@ -157,7 +158,7 @@ def load_workload(reference: str) -> Workload:
         WorkloadUnknownError: `workload_unknown`, when there is no such name, module or factory,
             or when what the factory makes is not a workload.
     """
-    target = dict(BUILT_IN).get(reference, reference)
+    target = BUILT_IN.get(reference, reference)
     module_name, colon, factory_name = target.partition(":")
     if not colon:
         raise WorkloadUnknownError(reference=reference, reason="neither a name nor module:factory")

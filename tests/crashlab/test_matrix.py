@@ -140,8 +140,14 @@ def test_shards_cover_every_death_once() -> None:
 
 def test_import_that_opens_a_connection_is_refused() -> None:
     """SQLite connections must not be carried over a fork."""
-    with pytest.raises(LabProcessLostError, match="zygote_not_clean"):
+    with pytest.raises(LabProcessLostError, match=r"zygote_not_clean. threads=1, connections=1"):
         run_matrix(Plan(workload="toy_unclean:workload", profile=SHORT, seed=1))
+
+
+def test_import_that_starts_a_thread_is_refused() -> None:
+    """A fork carries over the locks that a thread holds, but not the thread."""
+    with pytest.raises(LabProcessLostError, match=r"zygote_not_clean. threads=2, connections=0"):
+        run_matrix(Plan(workload="toy_threaded:workload", profile=SHORT, seed=1))
 
 
 @pytest.mark.parametrize(
