@@ -106,9 +106,8 @@ def _not_quick(_literal: str) -> NoReturn:
     raise NotQuickError
 
 
-_DECODER: Final = json.JSONDecoder(
-    parse_int=_short_int, parse_float=_not_quick, parse_constant=_not_quick
-)
+# NaN and the infinities need no door here: the encoder refuses to write them again.
+_DECODER: Final = json.JSONDecoder(parse_int=_short_int, parse_float=_not_quick)
 
 _NUMBER_MARKS: Final = dict(zip(b"0123456789.e+-", b"0000000000.e--", strict=True))
 _SHAPE: Final = bytes.maketrans(

@@ -12,7 +12,7 @@ it is. Everything else becomes, with a loss that names its place:
 - a dict with keys that are not clean text: `{"$pairs": [[key, value], ...]}`
 - a dataclass or attrs object: a dict of its fields, without those that its `repr` hides
 - any other object: `{"$repr": text, "$type": name}`
-- what is nested too deep, or comes after too many values: the text `$cut`
+- what is nested too deep: the text `$cut`; from the value that is too many on: `$cut`, then nothing
 """
 
 import dataclasses
@@ -168,6 +168,9 @@ class _Door:
         if issubclass(kind, float):
             real = float.__float__(cast("float", value))
             return self._float(real, where, depth, changed=kind is not float)
+        if issubclass(kind, Enum):
+            self._lose(LossReason.KIND_CHANGED, where)
+            return self.bring(cast("Enum", value).value, where, depth)
         if depth >= OUTCOME_DEPTH_MAX:
             return self._cut(LossReason.CUT_DEPTH, where)
         return self._container(value, where, depth + 1)
@@ -188,10 +191,6 @@ class _Door:
         if issubclass(kind, (bytes, bytearray, memoryview)):
             self._lose(LossReason.BYTES_WRAPPED, where)
             return wrap_bytes(memoryview(cast("bytes", value)).tobytes())
-        if issubclass(kind, Enum):
-            self._lose(LossReason.KIND_CHANGED, where)
-            # One level less than it was given: an Enum takes no room of its own in the result.
-            return self.bring(cast("Enum", value).value, where, depth - 1)
         fields = _visible_fields(value)
         if fields is None:
             return self._opaque(value, where)
@@ -232,9 +231,10 @@ class _Door:
             self._lose(LossReason.KIND_CHANGED, where)
         result: list[Json] = []
         for position, item in enumerate(items):
-            result.append(self.bring(item, (*where, position), depth))
             if self.cut_size:
-                break  # The rest of a list has no end that we know of.
+                self._lose(LossReason.CUT_SIZE, where)
+                break
+            result.append(self.bring(item, (*where, position), depth))
         return result
 
     def _object(
@@ -248,9 +248,10 @@ class _Door:
             self._lose(LossReason.KIND_CHANGED, where)
         result: dict[str, Json] = {}
         for key, (_, value) in zip(texts, pairs, strict=True):
-            result[key] = self.bring(value, (*where, key), depth)
             if self.cut_size:
+                self._lose(LossReason.CUT_SIZE, where)
                 break
+            result[key] = self.bring(value, (*where, key), depth)
         return result
 
     def _pairs(self, pairs: list[tuple[object, object]], where: Path, depth: int) -> Json:

@@ -27,6 +27,7 @@ from crashworthy.machines.facts.represent import (
     LOSSES_MAX,
     OUTCOME_DEPTH_MAX,
     REPR_CHARS_MAX,
+    VALUES_MAX,
     ResultNotRepresentableError,
     represent,
     unwrap_bytes,
@@ -209,6 +210,15 @@ def test_depth_is_cut_so_that_the_fact_around_it_has_room(leaf: object, depth: i
     encode(result)
 
 
+@pytest.mark.parametrize("leaf", [1, "a", None, 1.5, Colour.RED, Level.HIGH, True])
+def test_depth_leaves_room_for_values_that_nest_no_deeper(leaf: object) -> None:
+    value = leaf
+    for _ in range(OUTCOME_DEPTH_MAX):
+        value = [value]
+    assert "cut_depth" not in {loss.reason for loss in represent(value)[1]}
+    assert "cut_depth" in {loss.reason for loss in represent([value])[1]}
+
+
 def test_cycle_is_cut_by_depth() -> None:
     cycle: list[object] = []
     cycle.append(cycle)
@@ -224,6 +234,25 @@ def test_small_graph_that_is_endless_as_a_tree_is_cut_by_size() -> None:
     result, lost = represent(value)
     assert len(encode(result)) < 10_000_000
     assert {loss.reason for loss in lost} == {"cut_size"}
+
+
+TOO_MANY: Final = ["x"] * VALUES_MAX
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [([TOO_MANY, 1], "$[0]"), ({"a": TOO_MANY, "b": 1}, "$.a")],
+    ids=["list", "dict"],
+)
+def test_what_follows_a_cut_by_size_is_left_out_with_a_loss(value: object, place: str) -> None:
+    result, lost = represent(value)
+    assert isinstance(result, (list, dict))
+    assert len(result) == 1
+    assert [(loss.path, loss.reason) for loss in lost] == [
+        (f"{place}[{VALUES_MAX - 2}]", "cut_size"),
+        (place, "cut_size"),
+        ("$", "cut_size"),
+    ]
 
 
 def test_losses_are_listed_up_to_a_bound_and_then_counted() -> None:
