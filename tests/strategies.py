@@ -5,7 +5,8 @@ below, one strategy for each kind that has a rule.
 """
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from enum import StrEnum
+from typing import Final, TypeVar, cast
 
 import attrs
 from hypothesis import strategies as st
@@ -54,16 +55,20 @@ def _of_kind(kind: v.Kind) -> st.SearchStrategy[m.RuntimeEvent]:
     content = _SAID[kind] if kind in _SAID else _part(spec.content)
     actions = _DONE[kind] if kind in _DONE else _part(spec.actions)
     shown = st.sampled_from(v.Visibility) if spec.may_hide else st.just(v.Visibility.VISIBLE)
-    drawn = st.builds(
-        lambda pair, **fields: m.RuntimeEvent(kind=kind, role=pair[0], author=pair[1], **fields),
-        st.sampled_from(spec.pairs),
-        id=ids(),
-        spine=spines(),
-        ts=_naturals(),
-        visibility=shown,
-        content=content,
-        actions=actions,
-        refs=_refs(spec.needs, spec.may),
+    drawn = st.sampled_from(spec.pairs).flatmap(
+        lambda pair: st.builds(
+            m.RuntimeEvent,
+            kind=st.just(kind),
+            role=st.just(pair[0]),
+            author=st.just(pair[1]),
+            id=ids(),
+            spine=spines(),
+            ts=_naturals(),
+            visibility=shown,
+            content=content,
+            actions=actions,
+            refs=_refs(spec.needs, spec.may),
+        )
     )
     return drawn.flatmap(_settled) if kind in _SETTLED_TOGETHER else drawn
 
@@ -127,11 +132,16 @@ def _field(record: type, field: Field) -> Drawn:
     return st.none() | item if field.default is None else item
 
 
+def _just(*words: object) -> Drawn:
+    return st.sampled_from(words)
+
+
 def _item(record: type, field: Field) -> Drawn:
     if field.sort is Sort.WORD:
-        return st.sampled_from(list(field.type))  # type: ignore[call-overload]
+        return _just(*cast("type[StrEnum]", field.type))
     if field.sort is Sort.RECORD:
-        return _SOUND[field.type] if field.type in _SOUND else _records(field.type)
+        known = _SOUND.get(field.type)
+        return cast("Drawn", _records(field.type)) if known is None else known
     form = forms.FORMS[record][field.name]
     if field.sort is Sort.FREE:
         return json_objects() if form is forms.an_object else json_values()
@@ -196,10 +206,6 @@ _SAID: Final[Mapping[v.Kind, Drawn]] = {
 _NONE: Final = st.none()
 _KEYLESS: Final[dict[str, Drawn]] = {"key": _NONE}
 _KEYED: Final[dict[str, Drawn]] = {"key": _some_text(), "input": digests()}
-
-
-def _just(*words: object) -> Drawn:
-    return st.sampled_from(words)
 
 
 def _distinct(drawn: st.SearchStrategy[str]) -> Drawn:

@@ -2,8 +2,7 @@
 
 import types
 from collections.abc import Mapping
-from enum import Enum, StrEnum
-from functools import cache
+from enum import StrEnum
 from typing import Final, cast, get_args, get_origin
 
 import attrs
@@ -42,7 +41,6 @@ class Field:
     default: object
 
 
-@cache
 def fields_of(record: type) -> tuple[Field, ...]:
     """Return the fields of an attrs class, ordered by name as canonical JSON has them."""
     declared = attrs.fields(cast("type[attrs.AttrsInstance]", record))
@@ -93,10 +91,14 @@ def _sort(name: str, annotation: object) -> tuple[Sort, type]:
         assert all(attrs.has(arm) or arm is types.NoneType for arm in arms), name
         return Sort.RECORD, object
     assert isinstance(annotation, type), f"{name}: {annotation} is not a type the codec knows"
-    if annotation in {str, int, bool}:
-        return Sort.PLAIN, annotation
-    if issubclass(annotation, Enum):
-        assert issubclass(annotation, StrEnum), f"{name}: words are StrEnums"
-        return Sort.WORD, annotation
-    assert attrs.has(annotation), f"{name}: {annotation} is not a record"
-    return Sort.RECORD, annotation
+    held = cast("type[object]", annotation)
+    return _sort_of_class(held), held
+
+
+def _sort_of_class(held: type[object]) -> Sort:
+    if held in {str, int, bool}:
+        return Sort.PLAIN
+    if issubclass(held, StrEnum):
+        return Sort.WORD
+    assert attrs.has(held), f"{held} is neither plain nor a closed word nor a record"
+    return Sort.RECORD

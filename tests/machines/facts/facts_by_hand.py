@@ -1,7 +1,9 @@
-"""One legal fact of every kind, written by hand, with as many optional fields as may stand together."""
+"""One legal fact of every kind, by hand, with as many optional fields as may stand together."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol, TypeVar, cast
+
+import attrs
 
 from crashworthy.machines.facts import model as m
 from crashworthy.machines.facts import vocabulary as v
@@ -9,6 +11,20 @@ from crashworthy.machines.facts import vocabulary as v
 SPINE: Final = m.Spine(session="ses_1", invocation="inv_1", run="run_1", turn="turn_1")
 STAMP: Final = m.Stamp(seq=1, root="root_1", epoch=1, rows=("RUN.T1", "SESSION.T2"))
 TS: Final = 1_764_500_000_000
+
+
+T = TypeVar("T")
+
+
+class _Evolve(Protocol):
+    """What `attrs.evolve` does, without its knowledge of the fields' types."""
+
+    def __call__(self, record: T, /, **fields: object) -> T: ...
+
+
+def changed(record: T, **fields: object) -> T:
+    """`record` with other fields, of other types too: what a test must see refused."""
+    return cast("_Evolve", attrs.evolve)(record, **fields)
 
 
 def hexed(letter: str) -> str:

@@ -1,4 +1,4 @@
-"""A chain value depends on everything before it, on its order and on nothing else (BYTE-5, BYTE-5a)."""
+"""A chain value depends on all that came before, on its order, and on nothing else (BYTE-5)."""
 
 import attrs
 import pytest

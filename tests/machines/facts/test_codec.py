@@ -1,8 +1,8 @@
 """Bodies and stamps have exactly one form, and nothing else is read (BYTE-2, BYTE-5a, LOG-2)."""
 
+import contextlib
 import copy
 import json
-from collections.abc import Callable
 from typing import cast
 
 import attrs
@@ -26,10 +26,10 @@ from crashworthy.machines.facts.illegal import IllegalFactError
 from crashworthy.machines.facts.kinds import KINDS
 
 from ...strategies import events, stamps
-from .facts_by_hand import EVENTS, OUTCOME, SPINE, STAMP
+from .facts_by_hand import EVENTS, OUTCOME, SPINE, STAMP, changed
 
 EACH_KIND = pytest.mark.parametrize("kind", v.Kind)
-FEW = settings(max_examples=max(settings().max_examples // 6, 5))
+FEW = settings(max_examples=10)
 
 
 def objects_in(body: Json) -> list[dict[str, Json]]:
@@ -93,21 +93,19 @@ def test_body_with_one_change_is_refused_or_still_legal(
     body = body_of(event)
     place = data.draw(st.sampled_from(objects_in(body)))
     key = data.draw(st.sampled_from([*place, "unheard_of", *attrs.fields_dict(m.RuntimeEvent)]))
-    words: list[Json] = [*v.Kind, *v.Role, *v.Author, "", "x", 0, -1, 2, None, True, [], {}, ["a"]]
+    words: list[Json] = [*map(str, (*v.Kind, *v.Role, *v.Author))]
+    words += ["", "x", 0, -1, None, True, [], {}]
     if data.draw(st.booleans()) and key in place:
         del place[key]
     else:
-        place[key] = data.draw(
-            st.sampled_from([str(w) if isinstance(w, str) else w for w in words])
-        )
+        place[key] = data.draw(st.sampled_from(words))
     spoiled = canonical.encode(body)
 
-    try:
+    read = None
+    with contextlib.suppress(IllegalFactError):
         read = decode_body(spoiled)
-    except IllegalFactError as error:
-        assert isinstance(error.code, Code)
-    else:
-        assert encode_body(read) == spoiled
+
+    assert read is None or encode_body(read) == spoiled
 
 
 @EACH_KIND
@@ -219,24 +217,28 @@ def test_place_in_a_list_is_named_by_position() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("part", "fields"),
     [
-        lambda e: attrs.evolve(e, ts="1"),
-        lambda e: attrs.evolve(e, ts=True),
-        lambda e: attrs.evolve(e, role="tool"),
-        lambda e: attrs.evolve(e, spine=None),
-        lambda e: attrs.evolve(e, refs=None),
-        lambda e: attrs.evolve(e, spine=attrs.evolve(e.spine, run=b"run")),
-        lambda e: attrs.evolve(e, content=attrs.evolve(e.content, losses=[])),
-        lambda e: attrs.evolve(e, content=attrs.evolve(e.content, losses=("lost",))),
-        lambda e: attrs.evolve(e, actions=attrs.evolve(e.actions, result="ok")),
+        (None, {"ts": "1"}),
+        (None, {"ts": True}),
+        (None, {"role": "tool"}),
+        (None, {"spine": None}),
+        (None, {"refs": None}),
+        ("spine", {"run": b"run"}),
+        ("content", {"losses": []}),
+        ("content", {"losses": ("lost",)}),
+        ("actions", {"result": "ok"}),
     ],
 )
-def test_event_of_other_types_is_not_written(
-    change: Callable[[m.RuntimeEvent], m.RuntimeEvent],
-) -> None:
+def test_event_of_other_types_is_not_written(part: str | None, fields: dict[str, object]) -> None:
+    event = (
+        changed(OUTCOME, **fields)
+        if part is None
+        else changed(OUTCOME, **{part: changed(getattr(OUTCOME, part), **fields)})
+    )
+
     with pytest.raises(IllegalFactError) as caught:
-        encode_body(change(OUTCOME))
+        encode_body(event)
 
     assert caught.value.code is Code.FACT_MALFORMED
 
@@ -257,10 +259,10 @@ def test_free_json_passes_the_strict_door_with_its_path(
     result: object, code: Code, below: tuple[str | int, ...]
 ) -> None:
     assert isinstance(OUTCOME.content, m.FunctionResponse)
-    content = attrs.evolve(OUTCOME.content, result=cast("Json", result))
+    content = changed(OUTCOME.content, result=cast("Json", result))
 
     with pytest.raises(CanonicalError) as caught:
-        encode_body(attrs.evolve(OUTCOME, content=content))
+        encode_body(changed(OUTCOME, content=content))
 
     assert caught.value.code is code
     assert caught.value.path[: 2 + len(below)] == ("content", "result", *below)
@@ -270,7 +272,7 @@ def test_unclean_text_of_a_declared_field_is_refused_with_its_path() -> None:
     spoken = EVENTS[v.Kind.USER_TEXT]
 
     with pytest.raises(CanonicalError) as caught:
-        encode_body(attrs.evolve(spoken, content=m.Text(text="a\ud800")))
+        encode_body(changed(spoken, content=m.Text(text="a\ud800")))
 
     assert (caught.value.code, caught.value.path) == (Code.TEXT_UNCLEAN, ("content", "text"))
 
@@ -283,7 +285,7 @@ def test_free_json_is_as_deep_as_its_body_lets_it_be() -> None:
         for _ in range(depth):
             result = [result]
         assert isinstance(OUTCOME.content, m.FunctionResponse)
-        return attrs.evolve(OUTCOME, content=attrs.evolve(OUTCOME.content, result=result))
+        return changed(OUTCOME, content=changed(OUTCOME.content, result=result))
 
     deepest = canonical.DEPTH_MAX - 2
     assert decode_body(encode_body(nested(deepest))) == nested(deepest)
@@ -296,7 +298,7 @@ def test_detached_fact_keeps_what_was_said_when_the_speaker_changes_it() -> None
     args: dict[str, Json] = {"paths": ["a"], "deep": {"n": 1}}
     call = EVENTS[v.Kind.CALL]
     assert isinstance(call.content, m.FunctionCall)
-    event = attrs.evolve(call, content=attrs.evolve(call.content, args=args))
+    event = changed(call, content=changed(call.content, args=args))
     before = copy.deepcopy(args)
     fact = detached(event)
 
@@ -324,7 +326,7 @@ def test_fact_is_what_its_constructor_would_have_built(kind: v.Kind) -> None:
     fact = decode_body(encode_body(event))
 
     assert (fact, repr(fact)) == (event, repr(event))
-    assert attrs.evolve(fact) == copy.copy(fact) == event
+    assert changed(fact) == copy.copy(fact) == event
 
 
 @pytest.mark.parametrize(
@@ -352,7 +354,7 @@ def test_stamp_outside_its_form_is_refused(name: str, value: Json, code: Code) -
 def test_stamp_without_a_row_is_not_written() -> None:
     """MACH-4: what no row admitted is no fact."""
     with pytest.raises(IllegalFactError) as caught:
-        encode_stamp(attrs.evolve(STAMP, rows=()))
+        encode_stamp(changed(STAMP, rows=()))
 
     assert (caught.value.code, caught.value.path) == (Code.FACT_ILLEGAL, ("rows",))
 

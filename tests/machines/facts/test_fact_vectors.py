@@ -1,4 +1,4 @@
-"""The golden facts and chains hold, for us and for ten lines that know nothing of us (BYTE-5, LOG-2a)."""
+"""Golden facts and chains hold, for us and for ten lines that know nothing of us (BYTE-5)."""
 
 import hashlib
 import json

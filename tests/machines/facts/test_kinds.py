@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import cast
 
 import attrs
 import pytest
@@ -23,7 +24,7 @@ from crashworthy.machines.facts.kinds import (
 from crashworthy.machines.facts.shapes import Sort, fields_of
 
 from ...strategies import events
-from .facts_by_hand import EVENTS, EVIDENCE, hexed
+from .facts_by_hand import EVENTS, EVIDENCE, changed, hexed
 
 EACH_KIND = pytest.mark.parametrize("kind", v.Kind)
 Change = Callable[[m.RuntimeEvent], m.RuntimeEvent]
@@ -43,22 +44,22 @@ def assert_illegal(event: m.RuntimeEvent, path: Path) -> None:
 
 def does(**fields: object) -> Change:
     """Change the actions."""
-    return lambda event: attrs.evolve(event, actions=attrs.evolve(event.actions, **fields))
+    return lambda event: changed(event, actions=changed(event.actions, **fields))
 
 
 def says(**fields: object) -> Change:
     """Change the content."""
-    return lambda event: attrs.evolve(event, content=attrs.evolve(event.content, **fields))
+    return lambda event: changed(event, content=changed(event.content, **fields))
 
 
 def refers(**fields: str | None) -> Change:
     """Change the refs."""
-    return lambda event: attrs.evolve(event, refs=attrs.evolve(event.refs, **fields))
+    return lambda event: changed(event, refs=changed(event.refs, **fields))
 
 
 def states(**fields: object) -> Change:
     """Change the envelope."""
-    return lambda event: attrs.evolve(event, **fields)
+    return lambda event: changed(event, **fields)
 
 
 def both(*changes: Change) -> Change:
@@ -150,7 +151,7 @@ def test_drawn_fact_is_legal(event: m.RuntimeEvent) -> None:
 def test_role_and_author_outside_the_table_are_refused(kind: v.Kind) -> None:
     spec = KINDS[kind]
     for role, author in product(v.Role, v.Author):
-        event = attrs.evolve(EVENTS[kind], role=role, author=author)
+        event = changed(EVENTS[kind], role=role, author=author)
         if (role, author) in spec.pairs:
             refuse_illegal(event)
         else:
@@ -174,17 +175,17 @@ def test_content_and_actions_of_other_kinds_are_refused(kind: v.Kind) -> None:
     event = EVENTS[kind]
     for other in EVENTS.values():
         if type(other.content) is not type(event.content):
-            assert_illegal(attrs.evolve(event, content=other.content), ("content",))
+            assert_illegal(changed(event, content=other.content), ("content",))
         if type(other.actions) is not type(event.actions):
-            assert_illegal(attrs.evolve(event, actions=other.actions), ("actions",))
+            assert_illegal(changed(event, actions=other.actions), ("actions",))
 
 
 @EACH_KIND
 def test_origin_and_hiding_are_stated_only_where_they_mean_something(kind: v.Kind) -> None:
     nests = kind in {v.Kind.CALL, v.Kind.OUTCOME}
     if not nests:
-        assert_illegal(attrs.evolve(EVENTS[kind], origin=v.Origin.PROVIDER), ("origin",))
-    hidden = attrs.evolve(EVENTS[kind], visibility=v.Visibility.HIDDEN)
+        assert_illegal(changed(EVENTS[kind], origin=v.Origin.PROVIDER), ("origin",))
+    hidden = changed(EVENTS[kind], visibility=v.Visibility.HIDDEN)
     if nests or not KINDS[kind].may_hide:
         assert_illegal(hidden, ("visibility",))
     else:
@@ -193,7 +194,7 @@ def test_origin_and_hiding_are_stated_only_where_they_mean_something(kind: v.Kin
 
 @pytest.mark.parametrize("ts", [-1, 2**53])
 def test_time_outside_the_safe_integers_is_refused(ts: int) -> None:
-    assert_illegal(attrs.evolve(EVENTS[v.Kind.USER_TEXT], ts=ts), ("ts",))
+    assert_illegal(changed(EVENTS[v.Kind.USER_TEXT], ts=ts), ("ts",))
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "-a", "é", "a" * 129, "a\n"])
@@ -203,11 +204,9 @@ def test_time_outside_the_safe_integers_is_refused(ts: int) -> None:
 def test_id_outside_the_grammar_is_refused(bad: str, path: tuple[str, ...]) -> None:
     event = EVENTS[v.Kind.MODEL_TEXT]
     event = (
-        attrs.evolve(event, id=bad)
+        changed(event, id=bad)
         if path == ("id",)
-        else attrs.evolve(
-            event, **{path[0]: attrs.evolve(getattr(event, path[0]), **{path[1]: bad})}
-        )
+        else changed(event, **{path[0]: changed(getattr(event, path[0]), **{path[1]: bad})})
     )
 
     error = refusal(event)
@@ -242,7 +241,7 @@ def samples(value: object) -> Iterator[object]:
         for field in fields_of(type(value)):
             yield from samples(getattr(value, field.name))
     if isinstance(value, tuple):
-        for item in value:
+        for item in cast("tuple[object, ...]", value):
             yield from samples(item)
 
 
@@ -253,7 +252,7 @@ SAMPLES[m.Stamp] = m.Stamp(seq=1, root="root_1", epoch=1, rows=("RUN.T1",))
 @pytest.mark.parametrize(("record", "name", "bad"), JUDGED)
 def test_value_without_its_form_is_refused_by_path(record: type, name: str, bad: object) -> None:
     (field,) = (field for field in fields_of(record) if field.name == name)
-    spoiled = attrs.evolve(SAMPLES[record], **{name: (bad,) if field.many else bad})  # type: ignore[type-var]
+    spoiled = changed(SAMPLES[record], **{name: (bad,) if field.many else bad})
 
     with pytest.raises(IllegalFactError) as caught:
         forms.refuse_ill_formed(spoiled)
@@ -261,7 +260,7 @@ def test_value_without_its_form_is_refused_by_path(record: type, name: str, bad:
 
 
 def test_form_is_asked_for_at_any_depth() -> None:
-    evidence = attrs.evolve(EVIDENCE, after=attrs.evolve(EVIDENCE.after, digest="no digest"))
+    evidence = changed(EVIDENCE, after=changed(EVIDENCE.after, digest="no digest"))
 
     assert_illegal(
         does(evidence=evidence)(EVENTS[v.Kind.DISPATCHED]),
@@ -332,7 +331,7 @@ ILLEGAL: list[tuple[v.Kind, Change, Path]] = [
     (
         K.DISPATCHED,
         does(
-            evidence=attrs.evolve(
+            evidence=changed(
                 EVIDENCE, before=EVIDENCE.after, after=m.FileIdentity(kind=v.FileKind.FILE)
             )
         ),
@@ -340,9 +339,7 @@ ILLEGAL: list[tuple[v.Kind, Change, Path]] = [
     ),
     (
         K.DISPATCHED,
-        does(
-            evidence=attrs.evolve(EVIDENCE, before=m.FileIdentity(kind=v.FileKind.ABSENT, mode=1))
-        ),
+        does(evidence=changed(EVIDENCE, before=m.FileIdentity(kind=v.FileKind.ABSENT, mode=1))),
         ("actions", "evidence", "before", "mode"),
     ),
     (K.OUTCOME, does(by=v.OutcomeBy.REFUSAL), ("actions", "by")),

@@ -1,7 +1,8 @@
 """Writes tests/vectors/facts.json and chain.json anew: by hand, and only when the protocol changes.
 
-Run `PYTHONPATH=.src python -m tests.machines.facts.write_fact_vectors` in the root of the tree, then read
-the difference: until the first release a change regenerates, afterwards it is a new version (LOG-2a).
+Run `PYTHONPATH=.src python -m tests.machines.facts.write_fact_vectors` in the root of the tree and
+read the difference: until the first release a change regenerates, afterwards it is a new version of
+the protocol (LOG-2a).
 """
 
 import json
