@@ -48,9 +48,14 @@ class Route:
 
 @attrs.frozen(kw_only=True)
 class Admitted:
-    """An accepted unit: per fact the rows that admitted it, and every cell as it is afterwards."""
+    """An accepted unit: per fact the rows that admitted it, and every cell as it is afterwards.
+
+    Attributes:
+        touched: Per fact the instances it moved, one a row and in the order of its rows.
+    """
 
     rows: tuple[tuple[str, ...], ...]
+    touched: tuple[tuple[tuple[Machine, str], ...], ...]
     moved: Moved
     opened: tuple[str, ...]
     ended: tuple[str, ...]
@@ -262,6 +267,7 @@ def step_fact(event: RuntimeEvent, epoch: int, scene: Scene) -> tuple[str, ...] 
         moved.append((route.machine, instance, Cell(state=state, memo=route.remember(sight, cell))))
     for machine, instance, cell in moved:
         scene.moved[(machine, instance)] = cell
+    scene.touched.append(tuple((machine, instance) for machine, instance, _cell in moved))
     _note(event, scene)
     return tuple(rows)
 
@@ -337,6 +343,7 @@ def admit_unit(
         return UnitRefused(index=len(rows) - 1, refusal=refusal)
     return Admitted(
         rows=tuple(rows),
+        touched=tuple(scene.touched),
         moved=scene.moved,
         opened=tuple(scene.opened),
         ended=tuple(scene.ended),

@@ -52,12 +52,17 @@ def _names() -> set[str]:
     return set()
 
 
+def _touches() -> list[tuple[tuple[Machine, str], ...]]:
+    return []
+
+
 @attrs.define(kw_only=True)
 class Scene:
     """One unit in the making: what it moved so far, on top of its surroundings.
 
     Attributes:
         moved: The cells as this unit leaves them.
+        touched: Which instances each fact so far moved.
         taken: Messages taken in this unit whose text has not followed yet.
         opened: Runs opened in this unit.
         abandoned: Runs that a person gave up in this unit.
@@ -67,6 +72,7 @@ class Scene:
 
     around: Surroundings
     moved: dict[tuple[Machine, str], Cell] = attrs.field(factory=_cells)
+    touched: list[tuple[tuple[Machine, str], ...]] = attrs.field(factory=_touches)
     taken: set[str] = attrs.field(factory=_names)
     opened: set[str] = attrs.field(factory=_names)
     abandoned: set[str] = attrs.field(factory=_names)
