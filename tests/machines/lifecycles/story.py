@@ -1,4 +1,4 @@
-"""A small log in memory that admits units through the production tables, and words to tell one in."""
+"""A small log in memory: units go through the production tables, told in words of the design."""
 
 from collections.abc import Sequence
 

@@ -6,6 +6,7 @@ import pytest
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.codes import Code
 from crashworthy.machines.facts.model import (
+    CallPlaced,
     ErrorNoted,
     ErrorText,
     MessageQueued,
@@ -102,6 +103,7 @@ def test_call_with_chosen_ids_or_other_arguments_is_refused() -> None:
     story.book.tell(story.request(1))
 
     assert story.book.refused(attrs.evolve(call, id="fact_mine")) is Code.ID_NOT_DERIVED
+    assert isinstance(call.actions, CallPlaced)
     moved = attrs.evolve(call, actions=attrs.evolve(call.actions, args_digest="1" * 64))
     assert story.book.refused(moved) is Code.REQUEST_NOT_OPEN
 
@@ -341,7 +343,9 @@ def test_operation_parked_for_its_key_may_be_retried_by_a_new_call() -> None:
     [(2, True, Repair.LOST_AFTER_DISPATCH), (2, False, Repair.ABANDON)],
 )
 def test_closing_unit_ends_what_a_gone_owner_left(
-    epoch: int, open_request: bool, repair: Repair
+    epoch: int,
+    open_request: bool,  # noqa: FBT001 - a parametrised case
+    repair: Repair,
 ) -> None:
     story = Story().opened()
     if open_request:
