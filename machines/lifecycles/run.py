@@ -520,9 +520,11 @@ def _expires(state: Active, seen: Expiry) -> bool:
 
 
 def _closes(state: Active, seen: Closing) -> bool:
-    return state.asks > 0 and (
-        seen.epoch == state.epoch or (seen.epoch > state.epoch and seen.released)
-    )
+    if state.asks == 0:
+        return False
+    if seen.epoch == state.epoch:
+        return True
+    return seen.epoch > state.epoch and (seen.released or not waits(state))
 
 
 def _closes_stopped(state: Stopping, seen: Closing) -> bool:

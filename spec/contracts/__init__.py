@@ -1,1 +1,1 @@
-"""What each lifecycle means, in logic: CrossHair confirms every contract over all paths (PROOF-2)."""
+"""What each lifecycle means, in logic; CrossHair confirms it over all paths (PROOF-2)."""

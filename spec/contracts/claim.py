@@ -1,4 +1,4 @@
-"""The contracts of the claim: one claimant per boundary, and one start by the right writer (CONT-3, CONT-4)."""
+"""The contracts of the claim: one claimant per boundary, one start by the right writer."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import claim as machine
@@ -33,7 +33,7 @@ def one_claimant(state: ClaimState, seen: Make) -> bool:
 
 
 def one_start(state: ClaimState, seen: Begin) -> bool:
-    """CLM.C2: The claim's own epoch may only admit, a later one only repair, each bound to the claim.
+    """CLM.C2: The claim's own epoch may only admit, a later one only repair, as claimed.
 
     post: __return__
     """

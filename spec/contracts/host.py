@@ -1,4 +1,4 @@
-"""The contracts of the host: it admits work only when ready, and lets go of the lock last (OWN-3)."""
+"""The contracts of the host: work only when ready, and the lock let go last (OWN-3)."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import host as machine

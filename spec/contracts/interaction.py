@@ -1,4 +1,4 @@
-"""The contracts of the interaction: one decision, one use, and exactly for what was asked (ASK-1, ASK-2)."""
+"""The contracts of the interaction: one decision, and one use for what was asked (ASK-2)."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import interaction as machine

@@ -1,4 +1,4 @@
-"""The contracts of the lease: epochs rise by one, only the newest writes, and gone is proven (OWN-1, OWN-2)."""
+"""The contracts of the lease: epochs rise, only the newest writes, gone is proven."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import lease as machine
@@ -66,11 +66,7 @@ def closing_proves_itself_gone(state: LeaseState, seen: Close) -> bool:
     pre: valid(state)
     post: __return__
     """
-    closes = (
-        isinstance(state, Held)
-        and seen.epoch == state.epoch == seen.gone
-        and not seen.workers
-    )
+    closes = isinstance(state, Held) and seen.epoch == state.epoch == seen.gone and not seen.workers
     expected = Free(epoch=state.epoch, gone=state.epoch) if closes else None
     return reached(machine.TABLE.step(state, seen)) == expected
 

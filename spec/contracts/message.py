@@ -1,4 +1,4 @@
-"""The contracts of the message: queued once, then exactly one of delivered, returned, retracted (RUN-6)."""
+"""The contracts of the message: queued once, then delivered, returned or retracted (RUN-6)."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import message as machine

@@ -1,4 +1,4 @@
-"""The contracts of the repair: one start, one failed end, nothing between or after them (CONT-7)."""
+"""The contracts of the repair: one start, one failed end, nothing more (CONT-7)."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import repair as machine

@@ -1,4 +1,4 @@
-"""The contracts of the request: it leaves once and settles once, and a successor learns nothing (LOG-7)."""
+"""The contracts of the request: it leaves once and settles once (LOG-7)."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import request as machine
@@ -26,7 +26,7 @@ def leaves_once(state: RequestState, seen: Dispatch) -> bool:
 
 
 def output_belongs_to_the_sender(state: RequestState, seen: Output) -> bool:
-    """REQ.C2: Output is accepted exactly from the owner that sent the open request; it changes nothing.
+    """REQ.C2: Output comes only from the owner that sent the request; it changes nothing.
 
     post: __return__
     """

@@ -1,4 +1,4 @@
-"""The contracts of the session: its control ledger opens once and speaks of runs as they are (LOG-8)."""
+"""The contracts of the session: it opens once and speaks of runs as they are (LOG-8)."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import session as machine

@@ -1,4 +1,4 @@
-"""The contracts of the verdict: a person speaks about what is unsettled, gone and unclaimed (LOG-8, OP-4)."""
+"""The contracts of the verdict: spoken about what is unsettled, gone and unclaimed."""
 
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import verdict as machine
@@ -7,7 +7,7 @@ from .reached import reached, refusal
 
 
 def needs_all_four(state: VerdictState, seen: Give) -> bool:
-    """VER.C1: A verdict counts exactly when the run ended unclaimed, the epoch is gone, and it is next.
+    """VER.C1: A verdict counts exactly for an unsettled, gone operation of an unclaimed end.
 
     post: __return__
     """
@@ -21,7 +21,7 @@ def needs_all_four(state: VerdictState, seen: Give) -> bool:
 
 
 def refusal_names_the_reason(state: VerdictState, seen: Give) -> bool:
-    """VER.C2: A refused verdict names settled, sealed, open or alive before it speaks of generations.
+    """VER.C2: A refused verdict names settled, sealed, open or alive before generations.
 
     post: __return__
     """
