@@ -49,6 +49,7 @@ def test_broken_run_exits_one_and_names_the_death_to_repeat(
     assert "--at 'host:commit:COMMIT#2:before'" in out
     suite = ET.fromstring(junit.read_text())  # noqa: S314  # our own file
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert suite.get("failures") == "6"
     assert failed == [f"host:commit:COMMIT#{unit}" for unit in range(2, 8)]
     assert page.read_text().count('<i class="bad"') == 6
 

@@ -52,7 +52,9 @@ def tick(scene: Scene) -> str:
     """Write the time into a file, over and over, until a file tells it to end."""
     scene.pause("ready")
     while not (scene.root / "end").exists():
-        (scene.root / "tick").write_text(str(time.monotonic_ns()))
+        # Renamed into place: a reader must not take an empty file for a standstill.
+        (scene.root / "next").write_text(str(time.monotonic_ns()))
+        (scene.root / "next").rename(scene.root / "tick")
     return "ended"
 
 
