@@ -130,8 +130,8 @@ def hears_its_model(state: RunState, seen: Settlement) -> bool:
     post: __return__
     """
     expected: RunState | None = None
-    heard = isinstance(state, Active) and state.last is Last.OPEN
-    if heard and seen.request is Named.SAME and seen.epoch == state.epoch:
+    same = seen.request is Named.SAME
+    if isinstance(state, Active) and state.last is Last.OPEN and same and seen.epoch == state.epoch:
         silent = state.calls == 0
         if seen.end is End.STOP and silent:
             expected = run_state.changed(state, last=Last.STOP, troubled=False)
