@@ -141,14 +141,18 @@ class _Door:
 
     values_left: int = VALUES_MAX
     cut_size: bool = False
-    losses: list[Loss] = attrs.field(factory=list[Loss])
+    losses: list[tuple[Path, StrEnum, int]] = attrs.field(factory=list[tuple[Path, StrEnum, int]])
     unlisted: int = 0
 
     def all_losses(self) -> tuple[Loss, ...]:
-        if not self.unlisted:
-            return tuple(self.losses)
-        more = Loss(path="$", reason=LossReason.MORE_LOSSES.value, count=self.unlisted)
-        return (*self.losses, more)
+        losses = self.losses
+        if self.unlisted:
+            losses = [*losses, ((), LossReason.MORE_LOSSES, self.unlisted)]
+        # Plain text: a member of an enum is no value of the accepted domain.
+        return tuple(
+            Loss(path=render_path(path), reason=reason.value, count=count)
+            for path, reason, count in losses
+        )
 
     def bring(self, value: object, where: Path, depth: int) -> Json:
         """Return `value` in the accepted domain; `type(value)` cannot lie as `__class__` can."""
@@ -261,15 +265,21 @@ class _Door:
 
     def _set(self, members: list[object], where: Path, depth: int) -> Json:
         self._lose(LossReason.SET_SORTED, where)
-
-        def canonical(member: object) -> bytes:
-            # Brought in twice: a set has no order, so places can be named only once it is sorted.
-            trial = _Door(values_left=self.values_left)
-            brought = write_exact(trial.bring(member, where, depth))
-            self.values_left = trial.values_left
-            return brought
-
-        return self._array(sorted(members, key=canonical), where, depth, changed=False)
+        brought: list[tuple[bytes, Json, _Door]] = []
+        for member in members:
+            # The place of a member is only known once all are sorted, so each has its own list.
+            door = _Door(values_left=self.values_left)
+            item = door.bring(member, (), depth)
+            brought.append((write_exact(item), item, door))
+            self.values_left = door.values_left
+            self.cut_size = self.cut_size or door.cut_size
+        # Different members can look the same afterwards; then their losses decide.
+        brought.sort(key=lambda entry: (entry[0], str(entry[2].losses)))
+        for position, (_, _, door) in enumerate(brought):
+            self.unlisted += door.unlisted
+            for path, reason, count in door.losses:
+                self._lose(reason, (*where, position, *path), count)
+        return [item for _, item, _ in brought]
 
     def _opaque(self, value: object, where: Path) -> Json:
         self._lose(LossReason.OBJECT_AS_TEXT, where)
@@ -290,7 +300,7 @@ class _Door:
 
     def _lose(self, reason: StrEnum, where: Path, count: int = 1) -> None:
         if len(self.losses) < LOSSES_MAX:
-            self.losses.append(Loss(path=render_path(where), reason=reason.value, count=count))
+            self.losses.append((where, reason, count))
         else:
             self.unlisted += 1
 

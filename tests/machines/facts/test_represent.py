@@ -45,6 +45,10 @@ class Colour(enum.Enum):
     RED = "red"
 
 
+class Kit(enum.Enum):
+    PARTS = (1, 2)
+
+
 class Level(enum.IntEnum):
     HIGH = 3
 
@@ -219,6 +223,44 @@ def test_depth_leaves_room_for_values_that_nest_no_deeper(leaf: object) -> None:
     assert "cut_depth" in {loss.reason for loss in represent([value])[1]}
 
 
+def test_enum_takes_no_depth_of_its_own() -> None:
+    value: object = Kit.PARTS
+    for _ in range(OUTCOME_DEPTH_MAX - 1):
+        value = [value]
+    assert {loss.reason for loss in represent(value)[1]} == {"kind_changed"}
+
+
+def test_sets_inside_sets_cost_no_more_than_lists_do() -> None:
+    value: object = 1
+    for _ in range(OUTCOME_DEPTH_MAX):
+        value = frozenset({value})
+    assert {loss.reason for loss in represent(value)[1]} == {"set_sorted"}
+
+
+@pytest.mark.parametrize(
+    ("value", "total"),
+    [
+        ({frozenset({(number,)}) for number in range(60)}, 1 + 60 * 2),
+        ([{(number,) for number in range(99)}], 1 + 99),
+    ],
+    ids=["sets", "tuples"],
+)
+def test_losses_inside_a_set_are_listed_and_counted_like_others(value: object, total: int) -> None:
+    _, lost = represent(value)
+    assert len(lost) == LOSSES_MAX + 1
+    assert lost[-1] == Loss(path="$", reason="more_losses", count=total - LOSSES_MAX)
+
+
+def test_set_members_that_end_up_alike_are_ordered_by_their_losses() -> None:
+    one, other = (1,), frozenset({1})
+    result, lost = represent({one, other})
+    assert result == [[1], [1]]
+    assert [(loss.path, loss.reason) for loss in lost[1:]] == [
+        ("$[0]", "kind_changed"),
+        ("$[1]", "set_sorted"),
+    ]
+
+
 def test_cycle_is_cut_by_depth() -> None:
     cycle: list[object] = []
     cycle.append(cycle)
@@ -277,7 +319,7 @@ def test_set_is_the_same_in_every_process() -> None:
     """Python orders a set by hashes that change with every start."""
     program = (
         "from crashworthy.machines.facts.represent import represent\n"
-        "print(represent({*'abcdefgh', b'b', 2**60, (1, frozenset('xyz'))}))"
+        "print(represent({*'abcdefgh', b'b', 2**60, ('x',), frozenset('x'), frozenset('yz')}))"
     )
     shown = {
         subprocess.run(
