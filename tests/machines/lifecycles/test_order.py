@@ -70,7 +70,7 @@ def test_dispatch_after_a_refusal_is_refused() -> None:
 
 def test_dispatch_of_other_arguments_than_the_call_is_refused() -> None:
     story = Story().opened()
-    call = in_step(story)
+    in_step(story)
     other = story.dispatch(story.call(1, 1, x="b"))
 
     assert story.book.refused(other) is Code.ARGUMENTS_DIFFER
