@@ -1,4 +1,4 @@
-"""What may follow what around one call: every order but the right one is refused with its own code."""
+"""What may follow what around one call: any other order is refused with a code of its own."""
 
 import attrs
 import pytest

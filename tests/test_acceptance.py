@@ -1,0 +1,91 @@
+"""The acceptance file is complete, says what is owed, and names only tests that exist."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "tests" / "acceptance.toml"
+GROUPS = {
+    "core-facts 12.1": [str(n) for n in range(1, 30)],
+    "core-facts 12.2": [str(n) for n in range(30, 50)],
+    "core-facts 12.3": [str(n) for n in range(50, 60)],
+    "authority-facts X1": [*(str(n) for n in range(1, 35)), "34a"],
+    "authority-facts X2": [str(n) for n in range(35, 57)],
+    "authority-facts X3": [str(n) for n in range(57, 76)],
+}
+RULE = re.compile(r"(LOG|ID|BYTE|MACH|OP|ASK|STORE|OWN|RUN|CONT|PROJ|HOUSE|BACK|WORK)-\d+[a-d]?")
+WORK = {"store", "runtime", "continuation", "control", "interchange", "workspace", "providers"}
+
+
+def entries() -> Iterator[tuple[str, str, dict[str, object]]]:
+    for group, lines in tomllib.loads(FILE.read_text(encoding="utf-8")).items():
+        for line, entry in lines.items():
+            yield group, line, entry
+
+
+@cache
+def names_in(path: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, functions))
+
+
+def faults(entry: dict[str, object]) -> Iterator[str]:
+    """Yield what is wrong with one entry."""
+    kinds = [kind for kind in ("test", "void", "owed") if kind in entry]
+    if len(kinds) != 1:
+        yield "needs exactly one of test, void, owed"
+        return
+    (kind,) = kinds
+    value = entry[kind]
+    if kind == "test":
+        for name in value if isinstance(value, list) and value else ["nothing::named"]:
+            path, _, function = str(name).partition("::")
+            if not (ROOT / path).is_file() or function not in names_in(path):
+                yield f"no test {name}"
+        return
+    if not entry.get("why"):
+        yield "says no why"
+    if kind == "void" and not RULE.fullmatch(str(value)):
+        yield f"no rule {value}"
+    if kind == "owed" and value not in WORK:
+        yield f"no work {value}"
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_group_lists_each_of_its_lines_once(group: str) -> None:
+    assert [line for name, line, _entry in entries() if name == group] == GROUPS[group]
+
+
+def test_no_group_is_unknown() -> None:
+    assert {group for group, _line, _entry in entries()} == set(GROUPS)
+
+
+def test_every_line_has_a_disposition_that_holds() -> None:
+    found = [
+        f"{group} {line}: {fault}" for group, line, entry in entries() for fault in faults(entry)
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        {"test": [], "owed": "store"},
+        {"test": []},
+        {"test": ["tests/test_acceptance.py::test_that_is_not_there"]},
+        {"void": "LOG-2a"},
+        {"void": "because", "why": "it is"},
+        {"owed": "somebody", "why": "later"},
+    ],
+)
+def test_bad_entry_is_noticed(bad: dict[str, object]) -> None:
+    assert list(faults(bad))
