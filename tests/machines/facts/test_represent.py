@@ -242,8 +242,9 @@ def test_sets_inside_sets_cost_no_more_than_lists_do() -> None:
     [
         ({frozenset({(number,)}) for number in range(60)}, 1 + 60 * 2),
         ([{(number,) for number in range(99)}], 1 + 99),
+        ({((),) * 99}, 1 + 1 + 99),
     ],
-    ids=["sets", "tuples"],
+    ids=["sets", "tuples", "one member"],
 )
 def test_losses_inside_a_set_are_listed_and_counted_like_others(value: object, total: int) -> None:
     _, lost = represent(value)
@@ -295,6 +296,14 @@ def test_what_follows_a_cut_by_size_is_left_out_with_a_loss(value: object, place
         (place, "cut_size"),
         ("$", "cut_size"),
     ]
+
+
+def test_members_of_sets_count_as_values_like_others() -> None:
+    value = [{("x",) * (VALUES_MAX - 10)}, {("y",) * 20}, 1]
+    result, lost = represent(value)
+    assert isinstance(result, list)
+    assert len(result) == 2
+    assert ("$", "cut_size") in {(loss.path, loss.reason) for loss in lost}
 
 
 def test_losses_are_listed_up_to_a_bound_and_then_counted() -> None:
