@@ -1,1 +1,1 @@
-"""store"""
+"""What is durable, and the only place that speaks SQL."""

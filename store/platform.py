@@ -1,6 +1,7 @@
 """The one seam to what Linux and macOS do differently: syncs, processes, boots, file systems."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import subprocess
@@ -42,11 +43,21 @@ class ProcessIdentity:
 
 
 def full_sync(fd: int) -> None:
-    """Make the file's bytes durable, past the drive's own cache."""
+    """Make the file's bytes durable, past the drive's own cache.
+
+    Raises:
+        OSError: When they may not be; the callers type it.
+    """
     if _MACOS:
-        fcntl.fcntl(fd, _F_FULLFSYNC)
-    else:
-        os.fsync(fd)
+        try:
+            fcntl.fcntl(fd, _F_FULLFSYNC)
+        except OSError as error:
+            # Some file systems know only the weaker one; anything else is a real failure.
+            if error.errno not in {errno.ENOTSUP, errno.ENOTTY, errno.EINVAL}:
+                raise
+        else:
+            return
+    os.fsync(fd)
 
 
 def sync_directory(path: Path) -> None:

@@ -153,10 +153,11 @@ def open_lock_file(path: Path) -> int:
 
 
 def _lock(fd: int) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise _owned(os.pread(fd, _INFO_BYTES_MAX, 0)) from None
+    with file_step("lock"):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _owned(os.pread(fd, _INFO_BYTES_MAX, 0)) from None
 
 
 def _owned(info: bytes) -> RootOwnedError:

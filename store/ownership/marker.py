@@ -1,7 +1,10 @@
 """The marker of a state root says which directory and which file it was made as (OWN-5)."""
 
+import contextlib
+import fcntl
 import os
 import stat
+from collections.abc import Generator
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +17,7 @@ from ...machines.facts.json_values import Json
 from ..errors import StoreNotFoundError, file_step
 from ..platform import boot_id, full_sync, sync_directory
 from ..probe import Probe, no_probe
-from .errors import RootCopiedError, RootMarkerInvalidError, RootReplacedError
+from .errors import RootCopiedError, RootMarkerInvalidError, RootOwnedError, RootReplacedError
 
 _MARKER: Final = "root.json"
 _MARKER_ASIDE: Final = "root.json.new"
@@ -76,6 +79,29 @@ def check_binding(path: Path, binding: Binding) -> None:
         raise RootCopiedError(root_id=binding.root_id)
     if binding.marker_inode != marker.st_ino:
         raise RootReplacedError(root_id=binding.root_id)
+
+
+@contextlib.contextmanager
+def making(path: Path) -> Generator[None]:
+    """Keep other processes from making a root in the directory `path` at the same moment.
+
+    The lock is the directory's own, so that it leaves nothing behind and dies with its process.
+
+    Raises:
+        RootOwnedError: `root_owned`, when one of them is at it.
+        StorageError: `storage_*`.
+    """
+    with file_step("root"):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with file_step("root"):
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RootOwnedError(pid=None, epoch=None, since=None) from None
+        yield
+    finally:
+        os.close(fd)
 
 
 def write_marker(path: Path, root_id: RootId, *, probe: Probe = no_probe) -> None:

@@ -14,7 +14,7 @@ from ..errors import StoreNotFoundError, file_step
 from ..platform import boot_id, sync_directory
 from ..probe import Probe, no_probe
 from .errors import RootCopiedError, RootPermissionsError, RootReplacedError
-from .marker import check_binding, is_vacant, read_marker, write_marker
+from .marker import check_binding, is_vacant, making, read_marker, write_marker
 
 
 @attrs.frozen(kw_only=True)
@@ -71,12 +71,15 @@ def open_root(
         RootPermissionsError: `root_permissions`.
         RootCopiedError: `root_copied`, until it is adopted.
         RootReplacedError: `root_replaced`, until it is adopted.
+        RootOwnedError: `root_owned`, when another process is making it at this moment.
         StorageError: `storage_*`.
     """
     if new_root_id is not None and is_vacant(path):
         _make_directory(path)
         check_private(path)
-        write_marker(path, new_root_id(), probe=probe)
+        with making(path):
+            if is_vacant(path):
+                write_marker(path, new_root_id(), probe=probe)
     check_private(path)
     binding = read_marker(path)
     check_binding(path, binding)
@@ -104,7 +107,7 @@ def look_at_root(path: Path) -> tuple[StateRoot, CrashworthyError | None]:
 def adopt_root(path: Path, *, probe: Probe = no_probe) -> StateRoot:
     """Bind the marker to where it is now, because a person says that this is the root.
 
-    The identity stays: the facts of the root carry it.
+    The identity stays: the facts of the root carry it. Called under the owner lock.
 
     Raises:
         StoreNotFoundError: `not_found`.
@@ -166,5 +169,5 @@ def _check_private(path: Path, status: os.stat_result, *, directory: bool) -> No
 def _make_directory(path: Path) -> None:
     with file_step("root"):
         if not path.is_dir():
-            path.mkdir(mode=0o700)
+            path.mkdir(mode=0o700, exist_ok=True)
             sync_directory(path.parent)

@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 
+from ..errors import file_step
 from ..platform import ProcessIdentity, process_lives
 from ..probe import Probe, no_probe
 from .lock import open_lock_file
@@ -47,7 +48,8 @@ def join_workers(path: Path) -> int:
     descriptor, and nobody closes it before.
 
     Returns:
-        The descriptor.
+        The descriptor. Whoever starts a child passes it on (`pass_fds`): `subprocess` closes what
+        it is not told of, and such a child would act unseen.
 
     Raises:
         StorageError: `storage_*`.
@@ -118,8 +120,9 @@ def _end(worker: LeftWorker) -> bool:
 
 
 def _is_free(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+    with file_step("lock"):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
     return True

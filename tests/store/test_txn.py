@@ -186,14 +186,18 @@ def test_empty_commit_does_not_end_probation(rig: Rig) -> None:
 
 
 def test_unit_leaves_nothing_and_costs_nobody_when_refused(rig: Rig) -> None:
+    def write_then_break(txn: Txn) -> None:
+        rig.append("half")(txn)
+        rig.append("a")(txn)
+
     def body(txn: Txn) -> None:
         txn.unit(rig.append("a"))
         with pytest.raises(ConstraintRefusedError):
-            txn.unit(rig.append("a"))
-        txn.unit(lambda inner: inner.run("INSERT INTO rows VALUES (3, 'c')"))
+            txn.unit(write_then_break)
+        txn.unit(lambda inner: inner.run("INSERT INTO rows VALUES (4, 'd')"))
 
     rig.door.transact(body)
-    assert rig.rows() == [(1, "a"), (3, "c")]
+    assert rig.rows() == [(1, "a"), (4, "d")]
 
 
 def test_unit_ends_the_transaction_when_it_hides_an_environment_error(rig: Rig) -> None:

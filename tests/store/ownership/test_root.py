@@ -14,6 +14,7 @@ from crashworthy.store.ownership import marker
 from crashworthy.store.ownership.errors import (
     RootCopiedError,
     RootMarkerInvalidError,
+    RootOwnedError,
     RootPermissionsError,
     RootReplacedError,
 )
@@ -192,6 +193,18 @@ def test_root_is_made_whole_when_its_maker_was_killed(
 ) -> None:
     assert start_child(MAKING, path, step).wait() == -9
     assert open_root(path, new_root_id=new_id).root_id == root_id
+
+
+def test_root_is_made_once_when_two_make_it(path: Path) -> None:
+    """The second one comes while the first has written its marker but not yet named it."""
+
+    def second(step: str) -> None:
+        if step == "root.marker_written":
+            with pytest.raises(RootOwnedError):
+                open_root(path, new_root_id=lambda: RootId("root-2"))
+
+    assert open_root(path, new_root_id=new_id, probe=second).root_id == "root-1"
+    assert {entry.name for entry in path.iterdir()} == {"root.json"}
 
 
 def test_marker_names_its_own_inode(made: Path) -> None:

@@ -114,7 +114,8 @@ def test_worker_is_left_alone_when_it_cannot_be_verified(
         case "boot":
             told = attrs.evolve(worker, process=attrs.evolve(worker.process, boot_id="other"))
         case "group":
-            told = attrs.evolve(worker, group=worker.group + 1)
+            stranger = left(start_child(WORKING, path, "worker"))
+            told = attrs.evolve(worker, group=stranger.group)
         case _:
             told = attrs.evolve(worker, group=os.getpgrp())
     assert end_left_workers((told,)) == ()
