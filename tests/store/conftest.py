@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from .rig import Child, Rig, make_rig
+from .rig import OPEN_RIGS, Child, Rig, make_rig
 
 
 class StartChild(Protocol):
@@ -19,10 +19,15 @@ class StartChild(Protocol):
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Generator[Rig]:
-    rig = make_rig(tmp_path)
-    yield rig
-    rig.shut()
+def rig(tmp_path: Path) -> Rig:
+    return make_rig(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def every_rig_is_shut() -> Generator[None]:
+    yield
+    while OPEN_RIGS:
+        OPEN_RIGS.pop().shut()
 
 
 @pytest.fixture

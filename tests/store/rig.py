@@ -153,6 +153,10 @@ class Child:
         return self.process.wait(timeout=20)
 
 
+OPEN_RIGS: list[Rig] = []
+"""What `make_rig` opened and nobody has shut yet; a fixture does."""
+
+
 def make_rig(place: Path, *, runner: Runner | None = None, idle_s: float | None = None) -> Rig:
     """Open a small store in `place`; a second one there opens what the first one left."""
 
@@ -172,7 +176,7 @@ def make_rig(place: Path, *, runner: Runner | None = None, idle_s: float | None 
         checkpointer=Checkpointer(door=door, wal=wal_of(path), anchor=anchor),
         idle_s=idle_s,
     )
-    return Rig(
+    rig = Rig(
         path=path,
         connection=connection,
         faults=ThisFaultyConnection.faults,
@@ -182,3 +186,5 @@ def make_rig(place: Path, *, runner: Runner | None = None, idle_s: float | None 
         batcher=batcher,
         writer=writer,
     )
+    OPEN_RIGS.append(rig)
+    return rig
