@@ -122,6 +122,7 @@ def explore(
     *,
     states_max: int = STATES_MAX,
     first_only: bool = False,
+    until: str = "",
     progress: Progress | None = None,
 ) -> Explored:
     """Visit every reachable state once and check every invariant there (PROOF-1).
@@ -130,10 +131,12 @@ def explore(
         model: What to explore.
         states_max: More states than this end the search with a violation `bound`.
         first_only: Stop at the first violation; else the first one of each invariant is kept.
+        until: Stop when the invariant with this id is broken.
         progress: Called now and then with the number of states found.
     """
     with _without_collector():
-        return _Search(model=model, states_max=states_max, first_only=first_only).run(progress)
+        search = _Search(model=model, states_max=states_max, first_only=first_only, until=until)
+        return search.run(progress)
 
 
 def _same(state: S) -> S:
@@ -163,6 +166,7 @@ class _Search(Generic[S]):
     model: Model[S]
     states_max: int
     first_only: bool
+    until: str
     numbers: dict[S, int] = attrs.field(init=False, factory=dict[S, int])
     parents: "array[int]" = attrs.field(init=False, factory=lambda: array("i"))
     causes: "array[int]" = attrs.field(init=False, factory=lambda: array("i"))
@@ -222,7 +226,7 @@ class _Search(Generic[S]):
         if len(self.numbers) > self.states_max:
             self._broken("bound", f"at most {self.states_max} states are reachable", None)
             return True
-        return self.first_only and bool(self.violations)
+        return (self.first_only and bool(self.violations)) or self.until in self.violations
 
     def _expand(
         self,

@@ -48,6 +48,7 @@ class Invariant:
         harm: What would happen to a user if the claim were false.
         holds: The predicate: over a state, or over a `Step` for `Kind.STEP`.
         crash_owed: Whether a crash check of the claim is still to be written.
+        tests: Property tests that cover it, as `tests/store/test_x.py::test_y`.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Invariant:
     kind: Kind
     holds: Predicate = attrs.field(eq=False, repr=False)
     crash_owed: bool = True
+    tests: tuple[str, ...] = ()
 
     def over(self, holds: Callable[[S], bool]) -> "Invariant":
         """Return the same promise, read in another space."""
@@ -146,7 +148,7 @@ class Coverage:
     """What stands behind one invariant.
 
     Attributes:
-        proofs: Who checked it: `machine:NAME`, `model:NAME`, `contract:NAME`.
+        proofs: Who checked it: `machine:NAME`, `model:NAME`, `contract:ID`, `test:NODE`.
     """
 
     proofs: tuple[str, ...]
@@ -173,7 +175,7 @@ def coverage(
             first = words.setdefault(invariant.id, invariant)
             if (first.claim, first.harm) != (invariant.claim, invariant.harm):
                 raise InvariantDisputedError(invariant=invariant.id)
-            covering = proofs.setdefault(invariant.id, [])
+            covering = proofs.setdefault(invariant.id, [f"test:{node}" for node in invariant.tests])
             if name:
                 covering.append(name)
     return {

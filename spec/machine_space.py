@@ -2,20 +2,21 @@
 
 import hashlib
 import importlib
-import types
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from enum import Enum
-from itertools import product
-from typing import ClassVar, Final, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+from itertools import chain
+from math import prod
+from typing import Final, NamedTuple, cast
 
 import attrs
 
-from ..machines.facts.codes import Code, CrashworthyError
+from ..machines.facts.codes import Code
 from ..machines.lifecycles.table import Refused, Table
+from .contract import Contract, contracts_of
 from .explorer import Action, Explored, Finding, Model, Violation, explore
 from .invariant import Invariant, Kind, Step, attainable
 from .obligation import MachineProof
+from .quotient import Ranges, members
 
 AnyTable = Table[object, object]
 
@@ -26,15 +27,7 @@ REACHED: Final = "reached"
 ROWS: Final = "rows"
 SIZE: Final = "size"
 TRANSIENT: Final = "transient"
-
-
-@attrs.define(eq=False, kw_only=True)
-class SpaceUnboundedError(CrashworthyError):
-    """A field is neither enum, bool nor int, so that its values cannot be listed (MACH-5b)."""
-
-    code: ClassVar[Code] = Code.SPACE_UNBOUNDED
-    owner: str
-    field: str
+_COMBINATIONS_MAX: Final = 200_000  # arguments of one contract that are tried concretely
 
 
 @attrs.frozen(kw_only=True)
@@ -48,16 +41,27 @@ class MachineResult:
 
 
 class _Fan(NamedTuple):
-    """What one state does on all events of one class.
+    """What one state does on some events.
 
     Attributes:
         actions: One for each (state after, row), because a walk needs no more.
-        digest: Sums over fans to a fingerprint of the graph.
     """
 
     actions: tuple[Action[int], ...]
     findings: tuple[Finding, ...]
-    digest: int
+
+
+@attrs.frozen(eq=False)
+class _Found:
+    """What was computed so far, by number of the state and class of the event (None: of all)."""
+
+    fans: dict[tuple[int, type], _Fan] = attrs.field(factory=dict[tuple[int, type], _Fan])
+    nodes: dict[tuple[int, type | None], _Fan] = attrs.field(
+        factory=dict[tuple[int, type | None], _Fan]
+    )
+    digests: dict[tuple[int, type], int] = attrs.field(factory=dict[tuple[int, type], int])
+    states: dict[int, tuple[Finding, ...]] = attrs.field(factory=dict[int, tuple[Finding, ...]])
+    instances: dict[type, tuple[object, ...]] = attrs.field(factory=dict[type, tuple[object, ...]])
 
 
 def table_of(module: str) -> AnyTable:
@@ -86,58 +90,6 @@ def in_place(module: str, table: AnyTable) -> Generator[None]:
             setattr(home, name, value)
 
 
-def members(hint: object) -> tuple[object, ...]:
-    """Return the alternatives of a union, or the one type."""
-    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-
-
-@attrs.frozen(kw_only=True)
-class Ranges:
-    """Which values a field may take: all of an enum or bool, a stated range of an int."""
-
-    ints: Mapping[str, range]
-    default: range
-
-    def of_field(self, owner: str, field: str) -> range:
-        """Return the range of an int field."""
-        return self.ints.get(f"{owner}.{field}", self.ints.get(field, self.default))
-
-    def instances(self, kind: type) -> tuple[object, ...]:
-        """Return every value of an attrs class within the ranges.
-
-        Raises:
-            SpaceUnboundedError: `space_unbounded`, when it is none or a field is not finite.
-        """
-        if not attrs.has(kind):
-            raise SpaceUnboundedError(owner=kind.__name__, field="-")
-        hints = get_type_hints(kind)
-        names = [field.name for field in attrs.fields(kind)]
-        choices = [self.values(hints[name], kind.__name__, name) for name in names]
-        return tuple(kind(**dict(zip(names, row, strict=True))) for row in product(*choices))
-
-    def values(self, hint: object, owner: str, field: str) -> tuple[object, ...]:
-        """Return every value of a type; `owner` and `field` find the range of an int.
-
-        Raises:
-            SpaceUnboundedError: `space_unbounded`, when the type has no small finite set of values.
-        """
-        found: list[object] = []
-        for one in members(hint):
-            if one is bool:
-                found += (False, True)
-            elif one is int:
-                found += self.of_field(owner, field)
-            elif one is types.NoneType:
-                found.append(None)
-            elif isinstance(one, type) and issubclass(one, Enum):
-                found += one
-            elif isinstance(one, type) and attrs.has(one):
-                found += self.instances(one)
-            else:
-                raise SpaceUnboundedError(owner=owner, field=field)
-        return tuple(found)
-
-
 @attrs.define(eq=False, kw_only=True)
 class MachineSpace:
     """The states and events of one machine, and what its table makes of them.
@@ -154,15 +106,13 @@ class MachineSpace:
     changed: tuple[type, type] | None = None
     _numbers: dict[object, int] = attrs.field(factory=dict[object, int])
     _states: list[object] = attrs.field(factory=list[object])
-    _shared: dict[tuple[int, type], _Fan] = attrs.field(factory=dict[tuple[int, type], _Fan])
-    _own: dict[tuple[int, type], _Fan] = attrs.field(factory=dict[tuple[int, type], _Fan])
-    _state_findings: dict[int, tuple[Finding, ...]] = attrs.field(
-        factory=dict[int, tuple[Finding, ...]]
-    )
+    _found: _Found = attrs.field(factory=_Found)
+    _own: _Found = attrs.field(factory=_Found)
+    _reached: tuple[int, ...] = ()
 
     def mutated(self, table: AnyTable, changed: tuple[type, type]) -> "MachineSpace":
         """Return the space of a table whose rows differ only in `changed` (state, event class)."""
-        return attrs.evolve(self, table=table, changed=changed, own={})
+        return attrs.evolve(self, table=table, changed=changed, own=_Found(), reached=())
 
     def model(self) -> Model[int]:
         """Return the machine as a model over the numbers of its states."""
@@ -201,26 +151,46 @@ class MachineSpace:
             self._states.append(state)
         return number
 
-    def fan(self, number: int, kind: type) -> _Fan:
-        """Return what a state does on all events of one class."""
-        mine = self.changed == (type(self._states[number]), kind)
-        fans = self._own if mine else self._shared
-        found = fans.get((number, kind))
-        if found is None:
-            found = fans[number, kind] = self._fan(self._states[number], kind)
-        return found
+    def _node(self, number: int) -> _Fan:
+        """Return what a state does on all events."""
+        state = self._states[number]
+        if self.changed is None or self.changed[0] is not type(state):
+            return self._merged(number, self._found.nodes, None)
+        known = self._own.nodes.get((number, None))
+        if known is None:
+            # Mutants of one pair share what the state does on all other events.
+            kind = self.changed[1]
+            rest, own = self._merged(number, self._found.nodes, kind), self._fan(state, kind)
+            known = _Fan((*rest.actions, *own.actions), (*rest.findings, *own.findings))
+            self._own.nodes[number, None] = known
+        return known
+
+    def _merged(
+        self, number: int, nodes: dict[tuple[int, type | None], _Fan], but: type | None
+    ) -> _Fan:
+        known = nodes.get((number, but))
+        if known is None:
+            fans = [self._shared_fan(number, kind) for kind in self.table.events if kind is not but]
+            known = nodes[number, but] = _Fan(
+                tuple(action for fan in fans for action in fan.actions),
+                tuple(finding for fan in fans for finding in fan.findings),
+            )
+        return known
+
+    def _shared_fan(self, number: int, kind: type) -> _Fan:
+        known = self._found.fans.get((number, kind))
+        if known is None:
+            known = self._found.fans[number, kind] = self._fan(self._states[number], kind)
+        return known
 
     def _actions(self, number: int) -> Iterable[Action[int]]:
-        for kind in self.table.events:
-            yield from self.fan(number, kind).actions
+        return self._node(number).actions
 
     def _audit(self, number: int) -> Iterable[Finding]:
-        known = self._state_findings.get(number)
+        known = self._found.states.get(number)
         if known is None:
-            known = self._state_findings[number] = tuple(self._of_state(self._states[number]))
-        yield from known
-        for kind in self.table.events:
-            yield from self.fan(number, kind).findings
+            known = self._found.states[number] = tuple(self._of_state(self._states[number]))
+        return (*known, *self._node(number).findings)
 
     def _of_state(self, state: object) -> Iterable[Finding]:
         for invariant in self.proof.invariants:
@@ -228,47 +198,30 @@ class MachineSpace:
                 yield _against(invariant, "")
 
     def _fan(self, state: object, kind: type) -> _Fan:
+        """Return what a state does on all events of one class."""
         actions: dict[tuple[int, str], Action[int]] = {}
         findings: list[Finding] = []
-        lines: list[str] = [repr(state)]
         steps = [inv for inv in self.proof.invariants if inv.kind is Kind.STEP]
         for seen in self.events[kind]:
             matched = self.table.matching(state, seen)
+            if not matched:
+                continue
             if len(matched) > 1:
                 rows = ", ".join(line.id for line in matched)
-                findings.append(
-                    Finding(
-                        id=DETERMINISM,
-                        claim="at most one row admits an event (H4)",
-                        detail=f"{state!r} on {seen!r}: {rows}",
-                    )
-                )
-            outcome = self.table.step(state, seen)
-            if isinstance(outcome, Refused):
-                lines.append(f"{seen!r} {outcome.code}")
-                if not _is_code(outcome.code):
-                    findings.append(
-                        Finding(
-                            id=CODED,
-                            claim="every refusal has a code",
-                            detail=f"{state!r} on {seen!r}",
-                        )
-                    )
-                continue
-            after, row_id = outcome
-            lines.append(f"{seen!r} {row_id} {after!r}")
-            shown = f"{seen!r} [{row_id}] -> {after!r}"
+                claim = "at most one row admits an event (H4)"
+                detail = f"{state!r} on {seen!r}: {rows}"
+                findings.append(Finding(id=DETERMINISM, claim=claim, detail=detail))
+            after, row_id = self.table.evolve(state, seen, matched[0]), matched[0].id
             step = Step(state, seen, (row_id,), after)
-            findings += [_against(inv, shown) for inv in steps if not inv.holds(step)]
+            findings += [_against(inv, _shown(step)) for inv in steps if not inv.holds(step)]
             inside, low = self._placed(after)
             if low:
                 claim = "no counter falls below its range"
-                findings.append(Finding(id=RANGE, claim=claim, detail=shown))
+                findings.append(Finding(id=RANGE, claim=claim, detail=_shown(step)))
             if inside:
                 number = self.number(after)
-                actions.setdefault((number, row_id), (_Shown(seen), number, (row_id,)))
-        digest = hashlib.sha256("\n".join(lines).encode()).digest()
-        return _Fan(tuple(actions.values()), tuple(findings), int.from_bytes(digest))
+                actions.setdefault((number, row_id), (_Label(seen), number, (row_id,)))
+        return _Fan(tuple(actions.values()), tuple(findings))
 
     def _placed(self, state: object) -> tuple[bool, bool]:
         """Say whether the int fields of a state are in their ranges, and whether one is below."""
@@ -291,32 +244,97 @@ class MachineSpace:
     def fingerprint(self) -> str:
         """Return a digest of the reachable graph, refusals and their codes included.
 
-        The digests of all fans are added up, so the order of the walk does not matter.
+        The digests of all (state, event class) are added up, so the order of the walk does not
+        matter. Two tables with one digest decide alike in every reachable state.
         """
         total = 0
         for number in self._walk():
-            total += sum(self.fan(number, kind).digest for kind in self.table.events)
+            for kind in self.table.events:
+                mine = self.changed == (type(self._states[number]), kind)
+                digests = (self._own if mine else self._found).digests
+                known = digests.get((number, kind))
+                if known is None:
+                    known = digests[number, kind] = self._digest(self._states[number], kind)
+                total += known
         return f"{total % 2**256:064x}"
 
+    def _digest(self, state: object, kind: type) -> int:
+        lines = [repr(state)]
+        lines += [f"{seen!r} {self.table.step(state, seen)!r}" for seen in self.events[kind]]
+        return int.from_bytes(hashlib.sha256("\n".join(lines).encode()).digest())
+
+    def uncoded(self) -> Iterable[Violation]:
+        """Find refusals without a code, and decisions that are not the row that matches."""
+        for state in self.reachable():
+            for seen in chain.from_iterable(self.events.values()):
+                line = self.table.decide(state, seen)
+                if isinstance(line, Refused):
+                    known = _is_code(line.code) and not self.table.matching(state, seen)
+                else:
+                    known = line in self.table.matching(state, seen)
+                if not known:
+                    claim = "an event is admitted by a matching row, or refused with a code"
+                    yield Violation(id=CODED, claim=claim, detail=f"{state!r} on {seen!r}")
+                    return
+
+    def instances(self, kind: type) -> tuple[object, ...]:
+        """Return every state of one class within the ranges, reachable or not."""
+        known = self._found.instances.get(kind)
+        if known is None:
+            known = self._found.instances[kind] = self.ranges.instances(kind)
+        return known
+
+    def domains(
+        self, contract: Contract, states: Sequence[object], event: type | None = None
+    ) -> list[Sequence[object]]:
+        """Return the arguments on which a contract is evaluated concretely.
+
+        A contract about one step gets `states` and the events of class `event` (all without it);
+        one about several steps gets every reachable state and every event. Without a combination,
+        or with too many of them, a domain is empty and the contract is left to CrossHair alone.
+        """
+        table = self.table
+        kinds = [members(hint) for _, hint in contract.parameters]
+        told = [set(kind) <= set(table.events) for kind in kinds]
+        held = [set(kind) <= set(table.states) for kind in kinds]
+        one_step = told.count(True) == held.count(True) == 1
+        domains: list[Sequence[object]] = []
+        for at, (name, hint) in enumerate(contract.parameters):
+            if held[at]:
+                mine = states if one_step else self.reachable()
+                domains.append([state for state in mine if type(state) in kinds[at]])
+            elif told[at]:
+                wanted = [event] if one_step and event is not None else list(table.events)
+                domains.append([e for k in wanted if k in kinds[at] for e in self.events[k]])
+            else:
+                domains.append(self.ranges.values(hint, contract.id, name))
+        return domains if prod(map(len, domains)) <= _COMBINATIONS_MAX else [()]
+
     def _walk(self) -> tuple[int, ...]:
-        known: dict[int, None] = {}
-        waiting = [self.number(self.table.start)]
-        while waiting:
-            number = waiting.pop()
-            if number not in known:
-                known[number] = None
-                waiting += [after for _, after, _ in self._actions(number)]
-        return tuple(known)
+        if not self._reached:
+            known: dict[int, None] = {}
+            waiting = [self.number(self.table.start)]
+            while waiting:
+                number = waiting.pop()
+                if number not in known:
+                    known[number] = None
+                    waiting += [after for _, after, _ in self._actions(number)]
+            self._reached = tuple(known)
+        return self._reached
 
 
 @attrs.frozen
-class _Shown:
-    """An event as the label of an action: equal by its text, and read as such."""
+class _Label:
+    """An event as the label of an action: it reads as its repr."""
 
     event: object
 
     def __str__(self) -> str:
         return repr(self.event)
+
+
+def _shown(step: Step[object]) -> str:
+    return f"{step.cause!r} [{', '.join(step.rows)}] -> {step.after!r}"
 
 
 def _against(invariant: Invariant, detail: str) -> Finding:
@@ -365,7 +383,18 @@ def walk(space: MachineSpace, *, first_only: bool = False) -> tuple[Explored, li
     return explored, problems
 
 
-def prove_machine(proof: MachineProof) -> tuple[MachineResult, MachineSpace]:
+def _broken_contracts(space: MachineSpace) -> Iterable[Violation]:
+    """Evaluate each contract in every reachable state, too: a slip in its text shows in seconds."""
+    states = space.reachable()
+    for contract in chain.from_iterable(map(contracts_of, space.proof.contracts)):
+        found = contract.counterexample(space.domains(contract, states))
+        if found is not None:
+            arguments = ", ".join(map(repr, found))
+            claim = contract.text.partition("\n")[0]
+            yield Violation(id=contract.id, claim=claim, detail=arguments)
+
+
+def prove_machine(proof: MachineProof) -> MachineResult:
     """Walk one machine in full and compare its size with the stated one (PROOF-1)."""
     space = open_space(proof)
     explored, problems = walk(space)
@@ -377,9 +406,11 @@ def prove_machine(proof: MachineProof) -> tuple[MachineResult, MachineSpace]:
                 detail=f"{explored.states} were counted",
             )
         )
+    problems += space.uncoded()
+    problems += _broken_contracts(space)
     return MachineResult(
         states=explored.states,
         rows=len(space.table.rows),
         rows_taken=len(explored.rows_taken),
         violations=tuple(problems),
-    ), space
+    )

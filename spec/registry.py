@@ -1,0 +1,114 @@
+"""List everything that `crashworthy prove` has to show; nothing registers itself."""
+
+from typing import Final
+
+from .invariant import Invariant
+from .obligation import (
+    ContractModule,
+    Equivalent,
+    MachineProof,
+    ModelProof,
+    Obligations,
+    Plant,
+    SpeedProbe,
+)
+
+_LIFECYCLES: Final = "crashworthy.machines.lifecycles"
+_CONTRACTS: Final = "crashworthy.spec.contracts"
+
+
+def _machine(
+    name: str,
+    *,
+    states: int,
+    invariants: tuple[Invariant, ...] = (),
+    contracts: tuple[str, ...] = (),
+) -> MachineProof:
+    """Build the proof of one lifecycle; `contracts` names modules other than its own."""
+    return MachineProof(
+        name=name,
+        module=f"{_LIFECYCLES}.{name}",
+        states=states,
+        invariants=invariants,
+        contracts=tuple(f"{_CONTRACTS}.{module}" for module in contracts or (name,)),
+    )
+
+
+def _contracts(name: str, conditions: int) -> ContractModule:
+    return ContractModule(module=f"{_CONTRACTS}.{name}", conditions=conditions)
+
+
+INVARIANTS: Final[tuple[Invariant, ...]] = ()
+
+# Ints (epochs, counters, generations) range over 0..2: older, current and newer, or none, one and
+# several. The counts are what the walk found, and a change of them needs a reason.
+MACHINES: Final = (
+    _machine("claim", states=6),
+    _machine("host", states=7),
+    _machine("interaction", states=7),
+    _machine("lease", states=6),
+    _machine("message", states=6),
+    _machine("operation", states=38),
+    _machine("repair", states=3),
+    _machine("request", states=5),
+    _machine("run", states=314, contracts=("run", "run_step")),
+    _machine("session", states=3),
+    _machine("verdict", states=2),
+)
+
+MODELS: Final[tuple[ModelProof, ...]] = ()
+
+PLANTS: Final[tuple[Plant, ...]] = ()
+
+CONTRACT_MODULES: Final = (
+    _contracts("claim", 4),
+    _contracts("host", 8),
+    _contracts("interaction", 8),
+    _contracts("lease", 6),
+    _contracts("message", 5),
+    _contracts("operation", 10),
+    _contracts("recovery", 9),
+    _contracts("repair", 3),
+    _contracts("request", 4),
+    _contracts("run", 16),
+    _contracts("run_step", 7),
+    _contracts("session", 9),
+    _contracts("verdict", 2),
+)
+
+_TRUE: Final = "the guard is true of its types anyway; it stands there for its name"
+_SAME_EPOCH: Final = (
+    "the guard admits only the epoch that the state has, so that copying it is nothing"
+)
+
+
+def _rows(
+    machine: str, numbers: tuple[int, ...], change: str, reason: str
+) -> tuple[Equivalent, ...]:
+    return tuple(Equivalent(id=f"{machine}.T{n} {change}", reason=reason) for n in numbers)
+
+
+EQUIVALENTS: Final = (
+    *_rows("HST", (3, 4, 5, 6, 7, 12), "guard: always", _TRUE),
+    *_rows("ASK", (1, 5), "guard: always", _TRUE),
+    *_rows("MSG", (1, 3, 4), "guard: always", _TRUE),
+    *_rows("OP", (1, 3), "guard: always", _TRUE),
+    *_rows("SES", (1, 2), "guard: always", _TRUE),
+    *_rows("LEA", (3, 4, 5), "takes: epoch", _SAME_EPOCH),
+    *_rows("REQ", (2,), "takes: epoch", _SAME_EPOCH),
+    *_rows(
+        "RUN", (*range(4, 13), 15, 16, 17, 20, 21, 24, 29, 30, 31, 32), "takes: epoch", _SAME_EPOCH
+    ),
+)
+
+SPEEDS: Final[tuple[SpeedProbe, ...]] = ()
+
+OBLIGATIONS: Final = Obligations(
+    invariants=INVARIANTS,
+    machines=MACHINES,
+    models=MODELS,
+    plants=PLANTS,
+    contracts=CONTRACT_MODULES,
+    equivalents=EQUIVALENTS,
+    speeds=SPEEDS,
+)
