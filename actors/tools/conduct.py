@@ -16,9 +16,10 @@ MESSAGE_BYTES_MAX: Final = 4000
 
 def conclude(returned: object) -> Returned | NotRepresentable:
     """Return what a tool's return value means; never raises (BYTE-1a)."""
-    failed = isinstance(returned, Failed)
+    # By `type`, not `isinstance`: what came back is foreign, and `__class__` may raise.
+    failed = type(returned) is Failed
     try:
-        value, losses = represent(returned.value if isinstance(returned, Failed) else returned)
+        value, losses = represent(returned.value if type(returned) is Failed else returned)
         check(value)
     except (ResultNotRepresentableError, CanonicalError) as error:
         return NotRepresentable(reason=words(error))

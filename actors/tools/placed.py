@@ -54,7 +54,7 @@ class PlacedRunner:
         with trio.move_on_after(float("inf") if timeout_ms is None else timeout_ms / 1000):
             finish = await self._attempt(order, outlet)
         outlet.closed = True
-        left_behind = finish is None
+        abandoned = finish is None
         if finish is None:
             assert timeout_ms is not None
             finish = TimedOut(timeout_ms=timeout_ms)
@@ -62,7 +62,7 @@ class PlacedRunner:
         if output is not None:
             audience.show(output.inline)
         artifacts = await _kept(outlet, audience)
-        return Ending(finish=finish, output=output, artifacts=artifacts, left_behind=left_behind)
+        return Ending(finish=finish, output=output, artifacts=artifacts, escaped=abandoned)
 
     async def _attempt(self, order: WorkOrder, outlet: "_HostOutlet") -> Answer:
         context = CallContext(

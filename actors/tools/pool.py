@@ -16,6 +16,7 @@ from ...machines.facts.canonical import Json
 from ...store.ownership.workers import LeftWorker
 from .output import OutputRecord, OutputSink, Spool
 from .process import (
+    WorkerEnd,
     WorkerProcess,
     WorkerSettings,
     WorkerUnavailableError,
@@ -172,18 +173,18 @@ class _Call:
             self._deadline = trio.current_time() + self.order.tool.timeout_ms / 1000
         try:
             last = await self._converse()
-            if last is None:
-                exit_code, words = await self.worker.end()
-                return await self._ending(self._cut_short(exit_code, words), left_behind=False)
-            left_behind = last.get("left_behind") is True
-            ending = await self._ending(self._answered(last), left_behind=left_behind)
+            left_behind = last is not None and last.get("left_behind") is True
+            end = await self.worker.end() if last is None or left_behind else None
+            finish = self._cut_short(end) if last is None else self._answered(last)
+            ending = await self._ending(finish)
         except BaseException:
             with trio.CancelScope(shield=True):
                 await self._stop()
                 await self._drop()
             raise
-        self.reusable = not left_behind
-        return ending
+        self.reusable = end is None
+        escaped = end is not None and end.escaped
+        return attrs.evolve(ending, left_behind=left_behind, escaped=escaped)
 
     async def _converse(self) -> dict[str, Json] | None:
         """Return the worker's last message of this call, or None if it ended before that."""
@@ -271,24 +272,20 @@ class _Call:
             return TimedOut(timeout_ms=timeout_ms)
         return finish
 
-    def _cut_short(self, exit_code: int, words: str) -> Finish:
+    def _cut_short(self, end: WorkerEnd | None) -> Finish:
+        assert end is not None
         timeout_ms = self.order.tool.timeout_ms
         if self._expired and timeout_ms is not None:
             return TimedOut(timeout_ms=timeout_ms)
-        return WorkerDied(exit_code=exit_code, detail=words)
+        return WorkerDied(exit_code=end.exit_code, detail=end.words)
 
-    async def _ending(self, finish: Finish, *, left_behind: bool) -> Ending:
+    async def _ending(self, finish: Finish) -> Ending:
         if isinstance(finish, Returned) and self._result.bytes_total:
             finish = attrs.evolve(finish, whole=await self._result.finish())
         output: OutputRecord | None = None
         if self._output.bytes_total:
             output = await self._output.finish()
-        return Ending(
-            finish=finish,
-            output=output,
-            artifacts=tuple(self._artifacts),
-            left_behind=left_behind,
-        )
+        return Ending(finish=finish, output=output, artifacts=tuple(self._artifacts))
 
     async def _stop(self) -> None:
         """Ask the group to end, wait for its answer no longer than the grace, then end it."""

@@ -33,6 +33,8 @@ READ_BYTES: Final = 256 * 1024
 DIAGNOSIS_BYTES: Final = 4096
 """How much of a worker's own last words is kept."""
 DIAGNOSIS_S: Final = 0.5
+GONE_S: Final = 2
+"""How long killed processes may take to disappear before they count as escaped."""
 
 _MODULE: Final = "crashworthy.actors.tools.worker"
 _TOOL_PYTHONPATH: Final = "CRASHWORTHY_TOOL_PYTHONPATH"
@@ -85,6 +87,21 @@ _SECRET_ENDINGS: Final = (
 )
 
 
+@attrs.frozen(kw_only=True)
+class WorkerEnd:
+    """How a worker ended.
+
+    Attributes:
+        exit_code: Its exit code, negative for a signal.
+        words: What it said on standard error before it was ready.
+        escaped: Whether somebody it started lives on outside of its group.
+    """
+
+    exit_code: int
+    words: str
+    escaped: bool
+
+
 @attrs.define(eq=False, kw_only=True)
 class WorkerProcess:
     """A started worker; whoever holds it must `end` it."""
@@ -92,9 +109,10 @@ class WorkerProcess:
     record: LeftWorker
     _process: trio.Process
     _channel: trio.SocketStream
+    _lifeline: int
     _reader: FrameReader = attrs.field(factory=lambda: FrameReader(REPORT_BYTES_MAX), init=False)
     _waiting: list[dict[str, Json]] = attrs.field(factory=list[dict[str, Json]], init=False)
-    _end: tuple[int, str] | None = attrs.field(default=None, init=False)
+    _end: WorkerEnd | None = attrs.field(default=None, init=False)
 
     async def send(self, message: dict[str, Json]) -> None:
         """Send one message.
@@ -136,18 +154,32 @@ class WorkerProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.record.group, number)
 
-    async def end(self) -> tuple[int, str]:
-        """End the group at once; return the worker's exit code and its last words. Idempotent."""
+    async def end(self) -> WorkerEnd:
+        """End the group, and return when it is gone; a second call changes nothing."""
         if self._end is None:
             self.signal_group(signal.SIGKILL)
             with trio.CancelScope(shield=True):
                 code = await self._process.wait()
                 words = await _last_words(self._process)
+                escaped = not await self._is_over()
                 await trio.aclose_forcefully(self._channel)
                 assert self._process.stdin is not None
                 await trio.aclose_forcefully(self._process.stdin)
-            self._end = code, words
+            self._end = WorkerEnd(exit_code=code, words=words, escaped=escaped)
         return self._end
+
+    async def _is_over(self) -> bool:
+        """Wait for the end of the line that everybody of this worker holds; tell whether it came.
+
+        The kernel ends the members of a group one after the other, and the leader may be first.
+        """
+        try:
+            with trio.move_on_after(GONE_S):
+                await trio.lowlevel.wait_readable(self._lifeline)
+                return True
+            return False
+        finally:
+            os.close(self._lifeline)
 
 
 async def start_worker(settings: WorkerSettings) -> WorkerProcess:
@@ -157,18 +189,29 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
         WorkerUnavailableError: `worker_unavailable`, it ended, is silent or speaks otherwise.
     """
     ours, theirs = socket.socketpair()
-    with theirs:
+    lifeline, line = os.pipe()
+    try:
         process = await trio.lowlevel.open_process(
-            # -P: the working directory may be a workspace, and must not be imported from.
-            [sys.executable, "-P", "-m", _MODULE, str(theirs.fileno()), str(settings.lock_path)]
-            + ([] if settings.probe is None else [settings.probe]),
+            [
+                # -P: the working directory may be a workspace, and must not be imported from.
+                *(sys.executable, "-P", "-m", _MODULE),
+                *(str(theirs.fileno()), str(line), str(settings.lock_path)),
+                *(() if settings.probe is None else (settings.probe,)),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[theirs.fileno(), line],
             start_new_session=True,
             env=_environment(settings.environment),
         )
+    except BaseException:
+        ours.close()
+        os.close(lifeline)
+        raise
+    finally:
+        theirs.close()
+        os.close(line)
     worker = WorkerProcess(
         # It is verified before `ready`; until then it is ours to end as the leader of its session.
         record=LeftWorker(
@@ -177,6 +220,7 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
         ),
         process=process,
         channel=trio.SocketStream(trio.socket.from_stdlib_socket(ours)),
+        lifeline=lifeline,
     )
     try:
         with trio.move_on_after(settings.start_ms_max / 1000):
@@ -190,8 +234,9 @@ async def start_worker(settings: WorkerSettings) -> WorkerProcess:
     except BaseException:
         await worker.end()
         raise
-    code, words = await worker.end()
-    raise WorkerUnavailableError(reason=f"not ready, exit code {code}: {words[-300:]}")
+    end = await worker.end()
+    reason = f"not ready, exit code {end.exit_code}: {end.words[-300:]}"
+    raise WorkerUnavailableError(reason=reason)
 
 
 def _verified(record: LeftWorker, ready: dict[str, Json]) -> LeftWorker:

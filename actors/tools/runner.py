@@ -119,13 +119,15 @@ class Ending:
     Attributes:
         output: What it printed; None if nothing.
         artifacts: What it added.
-        left_behind: Whether processes of the call had to be ended, or escaped.
+        left_behind: Whether processes of the call outlived it and had to be ended.
+        escaped: Whether one of them left its group, cannot be ended and may still act (OWN-2).
     """
 
     finish: Finish
     output: OutputRecord | None = None
     artifacts: tuple[ArtifactRecord, ...] = ()
     left_behind: bool = False
+    escaped: bool = False
 
 
 @attrs.frozen(kw_only=True)

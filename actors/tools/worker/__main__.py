@@ -1,6 +1,6 @@
 """The worker process: guardian first, then the lock, then the word that it is ready (OWN-2).
 
-Started by the host as `python -m crashworthy.actors.tools.worker CHANNEL LOCK [PROBE]`.
+Started by the host as `python -m crashworthy.actors.tools.worker CHANNEL LIFELINE LOCK [PROBE]`.
 """
 
 import os
@@ -13,11 +13,12 @@ from .life import begin
 TOOL_PYTHONPATH = "CRASHWORTHY_TOOL_PYTHONPATH"
 
 
-def main(channel: int, lock_path: str, probe: str | None = None) -> None:
+def main(channel: int, lifeline: int, lock_path: str, probe: str | None = None) -> None:
     """Live as a worker until the host's pipe ends.
 
     Args:
         channel: The descriptor of the conversation with the host.
+        lifeline: A descriptor that everyone here keeps; at its end the host sees that all are gone.
         lock_path: The root's `workers.lock`.
         probe: `module:name` of a crash lab's probe.
     """
@@ -27,7 +28,7 @@ def main(channel: int, lock_path: str, probe: str | None = None) -> None:
     from .held import Held  # noqa: PLC0415 - likewise
     from .serve import Conversation, load_probe  # noqa: PLC0415 - likewise
 
-    held = Held(join_workers(Path(lock_path)))
+    held = Held(kept=(join_workers(Path(lock_path)), lifeline))
     held.install()
     # Until here an error should be told; from here on a pipe that nobody empties would only block.
     os.dup2(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), 2)
@@ -45,4 +46,4 @@ def _restore_path() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], *sys.argv[3:4])
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:5])

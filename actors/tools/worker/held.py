@@ -1,7 +1,7 @@
-"""The descriptors that every child of a worker keeps: the lock, and a line that says it lives.
+"""The descriptors that every child of a worker keeps: the lock, and lines that say it lives.
 
 `subprocess` closes what it is not told to keep, so a tool that starts a program would make a child
-nobody can see. In a worker, and only there, each such child is given both descriptors. A child that
+nobody can see. In a worker, and only there, each such child is given them. A child that
 closes them on purpose and leaves the process group is not detected, and that is not promised.
 """
 
@@ -20,13 +20,13 @@ class Held:
     """What children inherit.
 
     Attributes:
-        lock: The descriptor that holds `workers.lock` shared (OWN-2).
+        kept: The descriptor that holds `workers.lock` shared, and the host's lifeline (OWN-2).
         left_behind: Whether a child of the last call was alive when it ended.
     """
 
-    lock: int
+    kept: tuple[int, ...]
     left_behind: bool = attrs.field(default=False, init=False)
-    _lifeline: int | None = attrs.field(default=None, init=False)
+    _line: int | None = attrs.field(default=None, init=False)
 
     @contextmanager
     def call(self) -> Generator[None]:
@@ -37,11 +37,11 @@ class Held:
         """
         reading, writing = os.pipe()
         os.set_inheritable(writing, True)
-        self._lifeline = writing
+        self._line = writing
         try:
             yield
         finally:
-            self._lifeline = None
+            self._line = None
             os.close(writing)
             poll = select.poll()
             poll.register(reading, select.POLLIN)
@@ -50,7 +50,7 @@ class Held:
 
     def given(self) -> tuple[int, ...]:
         """Return what a child started now must keep."""
-        return (self.lock,) if self._lifeline is None else (self.lock, self._lifeline)
+        return self.kept if self._line is None else (*self.kept, self._line)
 
     def install(self) -> None:
         """Make every `subprocess.Popen` of this process hand the descriptors on."""
@@ -58,8 +58,8 @@ class Held:
 
         def start(*args: object, **kwargs: object) -> None:
             if kwargs.get("close_fds", True):
-                kept = cast("tuple[int, ...]", kwargs.get("pass_fds", ()))
-                kwargs["pass_fds"] = (*kept, *self.given())
+                wanted = cast("tuple[int, ...]", kwargs.get("pass_fds", ()))
+                kwargs["pass_fds"] = (*wanted, *self.given())
             started(*args, **kwargs)
 
         # The one seam that every way to start a program in Python's own library goes through.

@@ -1,6 +1,5 @@
 """The worker's conversation: one order, its output in pieces, one report of how it ended."""
 
-import inspect
 import os
 import socket
 import sys
@@ -8,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from importlib import import_module
+from types import CoroutineType
 from typing import Final, NoReturn, TextIO, cast
 
 import attrs
@@ -114,7 +114,7 @@ class Conversation:
             operation=order.operation, key=order.key, workspace=order.workspace, outlet=self
         )
         returned = tool.function(**order.args, **given(tool, context))
-        if not inspect.iscoroutine(returned):
+        if type(returned) is not CoroutineType:  # Not `isinstance`: `__class__` is foreign.
             return returned
         # Only here: trio takes longer to import than all the rest of a worker.
         import trio  # noqa: PLC0415
