@@ -152,6 +152,16 @@ class Code(StrEnum):
     ROOT_REPLACED = "root_replaced"  # the marker file is not the one that it names
     ROOT_OWNED = "root_owned"  # another process holds the owner lock
     LOCK_REPLACED = "lock_replaced"  # the lock file's path names another file than the locked one
+    DATABASE_OF_OTHER_ROOT = "database_of_other_root"  # the database names another root id
+    FACT_CONFLICT = "fact_conflict"  # the id of a stored fact with other bytes, or half a stored unit
+    SPINE_CONFLICT = "spine_conflict"  # an invocation or run is stored with another spine
+    CONTEXT_DIFFERS = "context_differs"  # the opening carries another session digest than the store
+    UNIT_MISFITS_WRITER = "unit_misfits_writer"  # the kinds are not those that this writer writes
+    RESERVED_FACT = "reserved_fact"  # a kind that only its dedicated writer may write
+    SESSION_QUARANTINED = "session_quarantined"  # its stored facts are damaged; only its end is written
+    START_CONFLICT = "start_conflict"  # the key is known with other input
+    IMPORTED_AUTHORITY = "imported_authority"  # nothing continues from another root's facts
+    FOLD_REFUSED = "fold_refused"  # the tables refuse a stored fact: damage of its session
 
     # --- tools, people, runs (OP-*, ASK-*, RUN-*) ---
     TOOL_DEFINITION_INVALID = "tool_definition_invalid"  # a function that cannot become a tool
@@ -187,6 +197,9 @@ class Code(StrEnum):
     QUESTION_INVALID = "question_invalid"  # a question to a person over its bounds
     ARTIFACT_REFUSED = "artifact_refused"  # more or larger artifacts than the tool declared
     OUTCOME_UNCERTAIN = "outcome_uncertain"  # the tool cannot say whether its effect happened
+
+    BACKEND_FAILED = "backend_failed"  # a model request failed in a way its backend can name
+    SCRIPT_MALFORMED = "script_malformed"  # a scripted model's file is not in the documented form
 
     # --- crash lab, proofs, command line ---
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
