@@ -1,4 +1,7 @@
-"""Tasks hand in units; each is answered once, truly, and after its COMMIT."""
+"""Tasks hand in units; each is answered once, truly, and after its COMMIT.
+
+Where a test says how long things take, the runner is inline and the clock is virtual.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,6 +86,7 @@ async def test_unit_never_runs_when_cancelled_while_queued(rig: Rig) -> None:
     assert ran == []
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_result_comes_first_when_cancelled_after_being_taken(tmp_path: Path) -> None:
     """Raising in place of the result would hide a fact that is durable."""
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.05))
@@ -99,6 +103,7 @@ async def test_result_comes_first_when_cancelled_after_being_taken(tmp_path: Pat
     assert rig.rows() == [(1, "a")]
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_refusal_comes_first_when_cancelled_after_being_taken(tmp_path: Path) -> None:
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.02))
     async with trio.open_nursery() as nursery:
@@ -110,6 +115,7 @@ async def test_refusal_comes_first_when_cancelled_after_being_taken(tmp_path: Pa
         await rig.writer.aclose()
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_neighbours_commit_when_a_queued_unit_is_withdrawn(tmp_path: Path) -> None:
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.02))
     told: list[int] = []
@@ -170,6 +176,7 @@ async def test_queued_units_are_committed_when_closing(rig: Rig) -> None:
     assert rig.rows() == [(1, "a")]
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_waiting_unit_is_answered_closed_when_the_driver_is_cancelled(
     tmp_path: Path,
 ) -> None:
@@ -231,8 +238,8 @@ async def test_failed_batch_is_told_and_the_next_one_goes_on(threaded: Rig) -> N
         await threaded.writer.aclose()
 
 
-async def test_wal_is_checkpointed_when_idle(tmp_path: Path, autojump_clock: object) -> None:
-    del autojump_clock  # virtual time: the idle second costs nothing
+@pytest.mark.usefixtures("autojump_clock")
+async def test_wal_is_checkpointed_when_idle(tmp_path: Path) -> None:
     rig = make_rig(tmp_path, idle_s=1.0)
     async with trio.open_nursery() as nursery:
         await nursery.start(rig.writer.drive)
@@ -244,6 +251,7 @@ async def test_wal_is_checkpointed_when_idle(tmp_path: Path, autojump_clock: obj
         await rig.writer.aclose()
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_two_crowds_merge_when_they_would_take_turns(tmp_path: Path) -> None:
     """Those just answered hand in their next unit before the next batch is taken."""
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.01))
@@ -265,6 +273,7 @@ async def test_two_crowds_merge_when_they_would_take_turns(tmp_path: Path) -> No
     assert len(seen) <= 12
 
 
+@pytest.mark.usefixtures("autojump_clock")
 async def test_simulated_history_is_the_same_when_run_again(tmp_path: Path) -> None:
     def latencies() -> Callable[[], float]:
         values = iter([0.003, 0.001, 0.002] * 50)
