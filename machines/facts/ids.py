@@ -44,13 +44,18 @@ class IdError(CrashworthyError):
     found: str
 
 
+def is_id(text: str) -> bool:
+    """Tell whether `text` follows the grammar of ids."""
+    return _ID.fullmatch(text) is not None
+
+
 def checked_id(text: str, what: str) -> str:
     """Return `text` if it is a letter or digit and up to 127 more of those or of `_.:-`.
 
     Raises:
         IdError: `id_malformed`, naming `what`.
     """
-    if _ID.fullmatch(text) is None:
+    if not is_id(text):
         raise IdError(what=what, found=ascii(text[:_SHOWN_MAX]))
     return text
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from operator import attrgetter
+from itertools import product
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 import attrs
 
@@ -288,7 +288,17 @@ def refuse_illegal(event: m.RuntimeEvent) -> None:
     if event.visibility is Visibility.HIDDEN and not spec.may_hide:
         _refuse("visibility", event.visibility)
     refuse_ill_formed(event)
-    _refuse_refs(event.refs, spec)
+    refs = event.refs
+    absent = (
+        refs.request is None,
+        refs.operation is None,
+        refs.ask is None,
+        refs.message is None,
+        refs.stream is None,
+        refs.parent_operation is None,
+    )
+    if absent not in _ABSENT_REFS[event.kind]:
+        _refuse_refs(refs, spec)
     if spec.rule is not None:
         spec.rule(event)
 
@@ -300,16 +310,26 @@ def _refuse_pair(event: m.RuntimeEvent, spec: KindSpec) -> NoReturn:
     _refuse("author", event.author)
 
 
-def _refuse_refs(refs: m.Refs, spec: KindSpec) -> None:
-    for name, value in zip(_REF_NAMES, _read_refs(refs), strict=True):
+def _refuse_refs(refs: m.Refs, spec: KindSpec) -> NoReturn:
+    for name in Ref:
+        value = cast("str | None", getattr(refs, name))
         if (value is None and name in spec.needs) or (
             value is not None and name not in spec.needs and name not in spec.may
         ):
             raise FactIllegalError(path=("refs", name), found=_found(value))
+    raise AssertionError(refs)  # Whoever asks has seen an offence.
 
 
-_REF_NAMES: Final = tuple(Ref)
-_read_refs: Final[Callable[[m.Refs], tuple[str | None, ...]]] = attrgetter(*_REF_NAMES)
+def _absent_refs(spec: KindSpec) -> frozenset[tuple[bool, ...]]:
+    """Return which refs may be absent together, in the order of `Ref`: they are few."""
+    choices = (
+        (False,) if ref in spec.needs else (True, False) if ref in spec.may else (True,)
+        for ref in Ref
+    )
+    return frozenset(product(*choices))
+
+
+_ABSENT_REFS: Final = {kind: _absent_refs(spec) for kind, spec in KINDS.items()}
 
 
 def _refuse(name: str, value: object) -> NoReturn:

@@ -40,6 +40,12 @@ class Field:
     nullable: bool
     default: object
 
+    @property
+    def words(self) -> tuple[StrEnum, ...]:
+        """The members of the closed enum of a WORD."""
+        assert issubclass(self.type, StrEnum)
+        return tuple(self.type)
+
 
 def fields_of(record: type) -> tuple[Field, ...]:
     """Return the fields of an attrs class, ordered by name as canonical JSON has them."""
