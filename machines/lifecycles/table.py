@@ -110,7 +110,11 @@ def deny(
     return Denial(source=source, event=event, guard=cast("Guard", when), code=code)
 
 
-def _no_targets() -> dict[str, tuple[tuple[str, str, object], ...]]:
+Plan = tuple[tuple[str, str, object], ...]
+"""Per field of a row's target: its name, where it comes from, and the constant or the change."""
+
+
+def _no_plans() -> dict[str, Plan | None]:
     return {}
 
 
@@ -134,9 +138,7 @@ class Table(Generic[S, E]):
     default: Mapping[type[S], Code]
     transient: frozenset[type[S]] = frozenset()
     _index: dict[tuple[type, type], tuple[Row, ...]] = attrs.field(init=False, repr=False)
-    _plans: dict[str, tuple[tuple[str, str, object], ...]] = attrs.field(
-        init=False, repr=False, factory=_no_targets
-    )
+    _plans: dict[str, Plan | None] = attrs.field(init=False, repr=False, factory=_no_plans)
 
     @_index.default
     def _make_index(self) -> dict[tuple[type, type], tuple[Row, ...]]:
@@ -150,7 +152,9 @@ class Table(Generic[S, E]):
         """Check the table's shape and compile each row's field plan."""
         _check_shape(self.machine, self.prefix, self.states, self.events, self.rows, self.default)
         for line in self.rows:
-            self._plans[line.id] = _plan(self.machine, line)
+            plan = _plan(self.machine, line)
+            still = line.source is line.target and all(how == "carry" for _, how, _ in plan)
+            self._plans[line.id] = None if still else plan  # A row that changes nothing is free.
 
     def decide(self, state: S, seen: E) -> Row | Refused:
         """Return the row that admits `seen` in `state`, or the refusal. Pure and total (MACH-1)."""
@@ -176,8 +180,11 @@ class Table(Generic[S, E]):
 
     def evolve(self, state: S, seen: E, line: Row) -> S:
         """Return the next state: the row's target with its declared fields (MACH-5b)."""
+        plan = self._plans[line.id]
+        if plan is None:
+            return state
         values: dict[str, object] = {}
-        for name, how, what in self._plans[line.id]:
+        for name, how, what in plan:
             if how == "set":
                 values[name] = what
             elif how == "take":
@@ -254,7 +261,7 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else _NO_FIELDS
 
 
-def _plan(machine: str, line: Row) -> tuple[tuple[str, str, object], ...]:
+def _plan(machine: str, line: Row) -> Plan:
     """Say where each field of the target comes from.
 
     Raises:
