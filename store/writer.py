@@ -134,12 +134,12 @@ class Writer:
         return entry.result()
 
     def submit_sync(self, work: Callable[[Txn], T], *, needs_clean: bool = False) -> T:
-        """Run `work` as one unit in place; for programs that run no driver.
+        """Run `work` as one unit in place; without a driver, or after it has ended.
 
         Raises:
             StorageError: `storage_*`, and the other errors of `submit`.
         """
-        assert self._driver_gone is None, "the driver is the only one who commits while it runs"
+        assert not self._is_driven(), "the driver is the only one who commits while it runs"
         ticket = Ticket(work, needs_clean)
         if self._commit([ticket]):
             self.checkpointer.passive()
@@ -165,20 +165,30 @@ class Writer:
             self._refuse_queued()
             self._driver_gone.set()
 
-    async def aclose(self) -> None:
-        """Refuse new units, commit the queued ones, empty the WAL and close; again does nothing."""
+    async def aclose_queue(self) -> None:
+        """Refuse new units, commit the queued ones and let the driver end; again does nothing.
+
+        Afterwards the owner can still write its last words by `submit_sync`, until it closes.
+        """
         self._closing = True
         self._wake.set()
-        with anyio.CancelScope(shield=True):
-            if self._driver_gone is not None:
+        if self._driver_gone is not None:
+            with anyio.CancelScope(shield=True):
                 await self._driver_gone.wait()
-            await self.runner.run(self._release)
+
+    async def aclose(self) -> None:
+        """Close the queue, then empty the WAL and close; again does nothing."""
+        await self.aclose_queue()
+        await self.runner.run(self._release)
 
     def close(self) -> None:
-        """Empty the WAL and close, for programs that run no driver; again does nothing."""
-        assert self._driver_gone is None or self._driver_gone.is_set(), "use aclose"
+        """Empty the WAL and close, without a driver or after it has ended; again does nothing."""
+        assert not self._is_driven(), "close the queue first"
         self._closing = True
         self._release()
+
+    def _is_driven(self) -> bool:
+        return self._driver_gone is not None and not self._driver_gone.is_set()
 
     async def _next_batch(self) -> list[Queued]:
         """Wait for units and take as many as one transaction may hold; none when closing."""

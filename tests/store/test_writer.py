@@ -176,6 +176,23 @@ async def test_queued_units_are_committed_when_closing(rig: Rig) -> None:
     assert rig.rows() == [(1, "a")]
 
 
+async def test_owner_writes_its_last_words_when_the_queue_is_closed(threaded: Rig) -> None:
+    async with trio.open_nursery() as nursery:
+        await nursery.start(threaded.writer.drive)
+        with pytest.raises(AssertionError, match="only one who commits"):
+            threaded.writer.submit_sync(threaded.append("beside the driver"))
+        await threaded.writer.submit(threaded.append("first"))
+        await threaded.writer.aclose_queue()
+        await threaded.writer.aclose_queue()
+        with pytest.raises(StoreClosedError):
+            await threaded.writer.submit(threaded.append("late"))
+        assert threaded.writer.submit_sync(threaded.append("last words")) == 2
+        await threaded.writer.aclose()
+        with pytest.raises(StoreClosedError):
+            threaded.writer.submit_sync(threaded.append("too late"))
+    assert threaded.rows() == [(1, "first"), (2, "last words")]
+
+
 @pytest.mark.usefixtures("autojump_clock")
 async def test_waiting_unit_is_answered_closed_when_the_driver_is_cancelled(
     tmp_path: Path,
