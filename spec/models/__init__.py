@@ -1,0 +1,1 @@
+"""Composed models: the production tables together, with crashes, orphans and people (PROOF-1)."""
