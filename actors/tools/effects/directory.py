@@ -11,7 +11,13 @@ from typing import Final
 import attrs
 
 from ....store.platform import full_sync
-from ..errors import FileUnreadableError, ParentMissingError, TargetSymlinkError, errno_name
+from ..errors import (
+    FileUnreadableError,
+    ParentMissingError,
+    TargetNotRegularError,
+    TargetSymlinkError,
+    errno_name,
+)
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # On the way a directory may be searchable but not readable; macOS has no O_PATH and needs both.
@@ -41,9 +47,11 @@ def opened_parent(path: str, *, make: bool) -> Generator[tuple[int, str]]:
     Raises:
         ParentMissingError: `parent_missing`, a directory is not there and is not to be made.
         TargetSymlinkError: `target_symlink`, a component became a link.
+        TargetNotRegularError: `target_not_regular`, a component is a file.
         FileUnreadableError: `file_unreadable`, the system refused.
     """
     *components, name = path[1:].split("/")
+    component = "."
     fd = os.open("/", _WAY)
     try:
         try:
@@ -56,8 +64,10 @@ def opened_parent(path: str, *, make: bool) -> Generator[tuple[int, str]]:
             raise ParentMissingError(path=path) from error
         except OSError as error:
             # Linux says ENOTDIR for a link opened with O_DIRECTORY | O_NOFOLLOW, macOS says ELOOP.
-            if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            if error.errno == errno.ELOOP or _is_link(fd, component):
                 raise TargetSymlinkError(path=path) from error
+            if error.errno == errno.ENOTDIR:
+                raise TargetNotRegularError(path=path, kind="below a file") from error
             raise FileUnreadableError(path=path, errno=errno_name(error)) from error
         os.close(fd)
         fd = parent
@@ -125,6 +135,14 @@ def _open_component(parent: int, component: str, *, make: bool) -> int:
         finally:
             os.close(readable)
     return os.open(component, _WAY, dir_fd=parent)
+
+
+def _is_link(parent: int, component: str) -> bool:
+    try:
+        status = os.stat(component, dir_fd=parent, follow_symlinks=False)
+    except OSError:
+        return False
+    return stat.S_ISLNK(status.st_mode)
 
 
 def _reopen(directory: int) -> int:

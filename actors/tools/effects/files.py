@@ -207,8 +207,8 @@ def observe(evidence: FileEvidence, workspace_identity: str) -> Observed:
             seen = read_at(directory, name, evidence.target, evidence.limit_bytes)
     except ParentMissingError:
         seen = None
-    except TargetSymlinkError:
-        return Observed(observation=Observation.DIVERGED, seen="a link on the way")
+    except (TargetSymlinkError, TargetNotRegularError):
+        return Observed(observation=Observation.DIVERGED, seen="no directory on the way")
     except ToolRefusedError as error:
         return Observed(observation=Observation.UNREADABLE, seen=str(error))
     return _compared(evidence, seen)
@@ -223,7 +223,7 @@ def leftovers(target: str, operation: str) -> bool:
     try:
         with opened_parent(target, make=False) as (directory, _):
             return _removed(directory, temp_name(operation))
-    except (ParentMissingError, TargetSymlinkError):
+    except (ParentMissingError, TargetSymlinkError, TargetNotRegularError):
         return False
     except OSError as error:
         raise FileUnreadableError(path=target, errno=errno_name(error)) from error

@@ -58,13 +58,13 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(home: Path, *, grace_ms: int = 300) -> AsyncGenerator[Bench]:
+async def open_bench(home: Path, *, probe: str | None = None) -> AsyncGenerator[Bench]:
     root = home / "work"
     root.mkdir(exist_ok=True)
     found = str(root.resolve())
     place = Workspace(root=found, identity="w-1", boundary=workspace_boundary(found))
     lock, log = home / "workers.lock", MemoryLog()
-    settings = WorkerSettings(lock_path=lock, grace_ms=grace_ms)
+    settings = WorkerSettings(lock_path=lock, grace_ms=300, probe=probe)
     async with open_pool(settings, log) as pool:
         yield Bench(pool=pool, log=log, place=place, lock=lock)
     assert log.living == []

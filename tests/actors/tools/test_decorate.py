@@ -142,7 +142,7 @@ def undocumented(text: str) -> str:
 
 def untyped(text) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001  # the case
     """Do."""
-    return "text"
+    return "text" if text else ""
 
 
 def odd(text: bytes) -> str:

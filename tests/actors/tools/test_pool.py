@@ -20,7 +20,11 @@ from crashworthy.actors.tools.builtin.files import edit, write
 from crashworthy.actors.tools.builtin.looking import glob, grep, read
 from crashworthy.actors.tools.builtin.shell import shell
 from crashworthy.actors.tools.contract import Tool
+from crashworthy.actors.tools.effects.files import observe
+from crashworthy.actors.tools.outcome import Unknown, settle
+from crashworthy.actors.tools.process import tool_environment
 from crashworthy.actors.tools.runner import (
+    Audience,
     NotRepresentable,
     NotStarted,
     Raised,
@@ -30,6 +34,7 @@ from crashworthy.actors.tools.runner import (
     Uncertain,
     WorkerDied,
 )
+from crashworthy.machines.facts.vocabulary import Observation
 from crashworthy.store.ownership.workers import LeftWorker, WorkersProof, prove_workers_gone
 from crashworthy.store.platform import ProcessIdentity, boot_id, process_started
 
@@ -39,12 +44,14 @@ PATIENCE_S = 60
 """How long a test waits for another process on a busy machine."""
 
 
-def play(home: Path, scene: Callable[[Bench], Awaitable[None]], *, grace_ms: int = 300) -> Bench:
+def play(
+    home: Path, scene: Callable[[Bench], Awaitable[None]], *, probe: str | None = None
+) -> Bench:
     benches: list[Bench] = []
 
     async def main() -> None:
         with trio.fail_after(PATIENCE_S):
-            async with open_bench(home, grace_ms=grace_ms) as bench:
+            async with open_bench(home, probe=probe) as bench:
                 benches.append(bench)
                 await scene(bench)
 
@@ -220,6 +227,47 @@ def test_import_path_of_the_host_does_not_reach_the_programs_of_tools(tmp_path: 
     play(tmp_path, scene)
 
 
+@pytest.mark.proves("OWN-7")
+def test_credentials_of_the_host_do_not_reach_tools() -> None:
+    kept = {"PATH": "/bin", "HOME": "/h", "TOKENIZER": "x"}
+    secret = {"OPENAI_API_KEY": "s", "GITHUB_TOKEN": "s", "Db_Password": "s"}
+    assert tool_environment({**kept, **secret}) == kept
+
+
+SCRIPT = '''
+import sys
+from pathlib import Path
+import trio
+from crashworthy.actors.tools.decorate import tool
+from actors_tools_rig.rig import open_bench
+
+@tool
+def double(number: int) -> int:
+    """Double."""
+    return number * 2
+
+async def main():
+    async with open_bench(Path(sys.argv[1])) as bench:
+        print((await bench.run(double, number=21)).finish.value)
+
+if __name__ == "__main__":
+    trio.run(main)
+'''
+
+
+def test_tool_of_a_script_runs_in_a_worker(tmp_path: Path) -> None:
+    (tmp_path / "actors_tools_rig").symlink_to(Path(__file__).parent)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    out = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    )
+    assert out.stdout == "42\n"
+
+
 @pytest.mark.parametrize(
     ("kind", "finish"),
     [
@@ -289,10 +337,11 @@ def test_large_result_is_cut_and_artifacts_keep_their_rule(
 def test_time_out_asks_then_ends_the_group(tmp_path: Path, made: Callable[[str], Tool]) -> None:
     async def scene(bench: Bench) -> None:
         polite = attrs.evolve(shell, timeout_ms=300)
-        ending = await bench.run(polite, command="echo begun; sleep 300")
+        asked = "trap 'echo asked; exit 1' TERM; echo begun; sleep 300 & wait"
+        ending = await bench.run(polite, command=asked)
         assert ending.finish == TimedOut(timeout_ms=300)
         assert ending.output is not None
-        assert ending.output.inline == "begun\n"
+        assert ending.output.inline == "begun\nasked\n"
         assert (await bench.run(made("deaf"))).finish == TimedOut(timeout_ms=200)
 
     play(tmp_path, scene)
@@ -305,12 +354,37 @@ def test_cancelled_call_ends_its_group_before_it_raises(tmp_path: Path) -> None:
 
     async def scene(bench: Bench) -> None:
         with trio.move_on_after(1) as limit:
-            await bench.run(shell, command="trap '' TERM; sleep 300 & sleep 300")
+            await bench.run(shell, command="trap 'touch asked' TERM; sleep 300 & wait; sleep 300")
         assert limit.cancelled_caught
         assert bench.log.living == []
         assert is_free(bench.lock)
 
     play(tmp_path, scene)
+    assert (tmp_path / "work/asked").exists()
+
+
+@pytest.mark.proves("OP-6", "OP-8")
+def test_worker_killed_inside_a_file_effect_leaves_it_to_be_observed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash lab's probe is loaded in the worker; here it kills it between rename and sync."""
+    (tmp_path / "probe_of_this_test.py").write_text(
+        "import os, signal\n"
+        "def probe(name):\n"
+        "    if name == 'file.renamed': os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    async def scene(bench: Bench) -> None:
+        order = bench.order(write, path="file", content="x")
+        ending = await bench.pool.run(order, Audience(show=bench.shown.append, spools=None))
+        assert isinstance(ending.finish, WorkerDied)
+        assert isinstance(settle(write, ending), Unknown)
+        assert order.evidence is not None
+        seen = observe(order.evidence, "w-1").observation
+        assert seen is Observation.MATCHES_EXPECTED_STATE
+
+    play(tmp_path, scene, probe="probe_of_this_test:probe")
 
 
 @pytest.mark.proves("OP-8")

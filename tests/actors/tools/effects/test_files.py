@@ -199,6 +199,18 @@ def test_parent_that_became_a_link_is_not_followed(place: Workspace, tmp_path: P
     assert observe(evidence, "w-1").observation is Observation.DIVERGED
 
 
+def test_target_below_a_file_is_refused_as_what_it_is(place: Workspace, tmp_path: Path) -> None:
+    args: dict[str, Json] = {"path": "dir/file", "content": "x"}
+    evidence = plan(WRITE, args, place).evidence
+    (tmp_path / "dir").write_text("a file now")
+    with pytest.raises(TargetNotRegularError):
+        plan(WRITE, args, place)
+    with pytest.raises(TargetNotRegularError):
+        execute(WRITE, args, place, evidence, "op-1")
+    assert observe(evidence, "w-1").observation is Observation.DIVERGED
+    assert not leftovers(evidence.target, "op-1")
+
+
 def test_transform_that_changes_its_mind_writes_nothing(place: Workspace, tmp_path: Path) -> None:
     answers = iter([b"one", b"two"])
 
