@@ -1,6 +1,7 @@
 """Explore every state of a model, breadth first, and show the shortest way to what must not be."""
 
 import gc
+import re
 from array import array
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,13 @@ import attrs
 from .invariant import Invariant, Kind, Step
 
 S = TypeVar("S", bound=Hashable)
+# A model's functions take states as well, yet nobody but `explore` calls them, and only with states
+# that the same model made. So a list of models of many state types is a list of Model[Hashable].
+S_co = TypeVar("S_co", bound=Hashable, covariant=True)
 
 STATES_MAX: Final = 2_000_000
 _REPORT_EVERY: Final = 20_000  # states between two calls of `progress`
+_MEMBER: Final = re.compile(r"<(\w+\.\w+): [^<>]*>")
 _ROOT: Final = -1  # the parent of an initial state
 
 # A label (with a readable str), the state after, the ids of the rows that admitted the step.
@@ -31,12 +36,17 @@ class Finding:
     harm: str = ""
 
 
+def readable(value: object) -> str:
+    """Return the repr of a value with its enum members written as in source: `Last.OPEN`."""
+    return _MEMBER.sub(r"\1", repr(value))
+
+
 def _nothing(_state: object) -> Iterable[Finding]:
     return ()
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Model(Generic[S]):
+class Model(Generic[S_co]):
     """A finite transition system: where it starts, and everything that may happen in a state.
 
     States are hashable values (frozen attrs classes or NamedTuples; the latter are faster).
@@ -50,13 +60,13 @@ class Model(Generic[S]):
     """
 
     name: str
-    initial: Callable[[], Iterable[S]]
-    actions: Callable[[S], Iterable[Action[S]]]
+    initial: Callable[[], Iterable[S_co]]
+    actions: Callable[[S_co], Iterable[Action[S_co]]]
     invariants: tuple[Invariant, ...]
-    canonical: Callable[[S], S] | None = None
-    audit: Callable[[S], Iterable[Finding]] = _nothing
-    may_rest: Callable[[S], bool] | None = None
-    show: Callable[[S], str] = repr
+    canonical: Callable[[S_co], S_co] | None = None
+    audit: Callable[[S_co], Iterable[Finding]] = _nothing
+    may_rest: Callable[[S_co], bool] | None = None
+    show: Callable[[S_co], str] = readable
 
 
 @attrs.frozen(kw_only=True)
@@ -178,12 +188,14 @@ class _Search(Generic[S]):
     violations: dict[str, Violation] = attrs.field(init=False, factory=dict[str, Violation])
     unmet: dict[str, Invariant] = attrs.field(init=False)
     watched: tuple[Invariant, ...] = attrs.field(init=False)
+    steps: tuple[Invariant, ...] = attrs.field(init=False)
     goals: tuple[tuple[Invariant, bytearray], ...] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Sort the invariants by the moment at which they are looked at."""
         self.unmet = {inv.id: inv for inv in self._of(Kind.SOMETIMES)}
         self.watched = self._of(Kind.ALWAYS)
+        self.steps = self._of(Kind.STEP)
         self.goals = tuple((inv, bytearray()) for inv in self._of(Kind.ATTAINABLE))
 
     def _of(self, kind: Kind) -> tuple[Invariant, ...]:
@@ -237,7 +249,7 @@ class _Search(Generic[S]):
     ) -> int:
         """Take every action of one state; return how many there are."""
         canonical, numbers, keep = self.model.canonical, self.numbers, bool(self.goals)
-        steps = self._of(Kind.STEP)
+        steps = self.steps
         count = 0
         for label, raw, rows in self.model.actions(state):
             count += 1

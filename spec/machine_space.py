@@ -13,7 +13,7 @@ import attrs
 from ..machines.facts.codes import Code
 from ..machines.lifecycles.table import Refused, Table
 from .contract import Contract, contracts_of
-from .explorer import Action, Explored, Finding, Model, Violation, explore
+from .explorer import Action, Explored, Finding, Model, Violation, explore, readable
 from .invariant import Invariant, Kind, Step, attainable
 from .obligation import MachineProof
 from .quotient import Ranges, members
@@ -132,7 +132,7 @@ class MachineSpace:
                 lasting,
             ),
             audit=self._audit,
-            show=lambda number: repr(self._states[number]),
+            show=lambda number: readable(self._states[number]),
         )
 
     def _lasting(self, number: int) -> bool:
@@ -209,7 +209,7 @@ class MachineSpace:
             if len(matched) > 1:
                 rows = ", ".join(line.id for line in matched)
                 claim = "at most one row admits an event (H4)"
-                detail = f"{state!r} on {seen!r}: {rows}"
+                detail = f"{readable(state)} on {readable(seen)}: {rows}"
                 findings.append(Finding(id=DETERMINISM, claim=claim, detail=detail))
             after, row_id = self.table.evolve(state, seen, matched[0]), matched[0].id
             step = Step(state, seen, (row_id,), after)
@@ -274,7 +274,9 @@ class MachineSpace:
                     known = line in self.table.matching(state, seen)
                 if not known:
                     claim = "an event is admitted by a matching row, or refused with a code"
-                    yield Violation(id=CODED, claim=claim, detail=f"{state!r} on {seen!r}")
+                    yield Violation(
+                        id=CODED, claim=claim, detail=f"{readable(state)} on {readable(seen)}"
+                    )
                     return
 
     def instances(self, kind: type) -> tuple[object, ...]:
@@ -325,16 +327,16 @@ class MachineSpace:
 
 @attrs.frozen
 class _Label:
-    """An event as the label of an action: it reads as its repr."""
+    """An event as the label of an action."""
 
     event: object
 
     def __str__(self) -> str:
-        return repr(self.event)
+        return readable(self.event)
 
 
 def _shown(step: Step[object]) -> str:
-    return f"{step.cause!r} [{', '.join(step.rows)}] -> {step.after!r}"
+    return f"{readable(step.cause)} [{', '.join(step.rows)}] -> {readable(step.after)}"
 
 
 def _against(invariant: Invariant, detail: str) -> Finding:
@@ -389,7 +391,7 @@ def _broken_contracts(space: MachineSpace) -> Iterable[Violation]:
     for contract in chain.from_iterable(map(contracts_of, space.proof.contracts)):
         found = contract.counterexample(space.domains(contract, states))
         if found is not None:
-            arguments = ", ".join(map(repr, found))
+            arguments = ", ".join(map(readable, found))
             claim = contract.text.partition("\n")[0]
             yield Violation(id=contract.id, claim=claim, detail=arguments)
 

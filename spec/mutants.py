@@ -11,7 +11,7 @@ import attrs
 
 from ..machines.lifecycles.table import Refused, Row, TableMalformedError, always
 from .contract import Contract, contracts_of
-from .explorer import Violation, explore
+from .explorer import Violation, explore, readable
 from .invariant import Kind
 from .machine_space import (
     DETERMINISM,
@@ -314,14 +314,15 @@ class _Hunt:
             for seen in self.space.events[mutant.original.event]:
                 before, after = original.step(state, seen), table.step(state, seen)
                 if before != after:
-                    return f"{state!r} on {seen!r}: {_shown(before)}, now {_shown(after)}"
+                    event = f"{readable(state)} on {readable(seen)}"
+                    return f"{event}: {_shown(before)}, now {_shown(after)}"
         return "only in states that the original does not reach"
 
 
 def _shown(outcome: tuple[object, str] | Refused) -> str:
     if isinstance(outcome, Refused):
         return f"refused {outcome.code}"
-    return f"{outcome[0]!r} [{outcome[1]}]"
+    return f"{readable(outcome[0])} [{outcome[1]}]"
 
 
 def _breaks(proof: ModelProof) -> bool:

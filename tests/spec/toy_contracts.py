@@ -15,6 +15,7 @@ from .toy_machine import (
     JobState,
     Open,
     Result,
+    Stop,
     Working,
 )
 
@@ -81,10 +82,23 @@ def tasks_are_counted(state: Working | Closing, seen: Add | Finish) -> bool:
         return isinstance(state, Closing) or seen.by is By.OTHER
     after = outcome[0]
     if isinstance(seen, Add):
-        return isinstance(state, Working) and after == Working(
-            tasks=state.tasks + 1, troubled=state.troubled
+        return (
+            isinstance(state, Working)
+            and seen.by is By.OWNER
+            and after == Working(tasks=state.tasks + 1, troubled=state.troubled)
         )
     if isinstance(state, Working):
         troubled = state.troubled or not seen.good
         return after == Working(tasks=state.tasks - 1, troubled=troubled)
     return after == Closing(tasks=state.tasks - 1)
+
+
+def anybody_stops(state: JobState, seen: Stop) -> bool:
+    """JOB.I10: anybody may stop a working job, and it keeps its tasks.
+
+    post: __return__
+    """
+    outcome = job.TABLE.step(state, seen)
+    if isinstance(outcome, Refused):
+        return not isinstance(state, Working)
+    return isinstance(state, Working) and outcome[0] == Closing(tasks=state.tasks)
