@@ -102,7 +102,7 @@ class Use:
 
 @attrs.frozen(kw_only=True)
 class Told:
-    """A not-started outcome that names this request."""
+    """A not-started outcome that names this request: a denial, or a grant nobody can use."""
 
     action: Match
 
@@ -138,11 +138,12 @@ def _uses(_state: Granted, seen: Use) -> bool:
     return seen.action is Match.SAME
 
 
-def _tells(_state: Denied, seen: Told) -> bool:
+def _tells(_state: Granted | Denied, seen: Told) -> bool:
     return seen.action is Match.SAME
 
 
 # T6 is why approving once executes once: the grant is gone in the transaction of the T1 (ASK-2).
+# T8: a granted call that can no longer start (its file changed, its tool went) says so, once.
 # fmt: off
 _ROWS: Final = (
     #    id        from     event    guard     to
@@ -153,6 +154,7 @@ _ROWS: Final = (
     row("ASK.T5", Open,    Closing, _closes,  Closed),
     row("ASK.T6", Granted, Use,     _uses,    Consumed),
     row("ASK.T7", Denied,  Told,    _tells,   Consumed),
+    row("ASK.T8", Granted, Told,    _tells,   Consumed),
 )
 # fmt: on
 

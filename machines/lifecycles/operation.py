@@ -253,8 +253,8 @@ def _refuses(_state: Called, seen: NotStarted) -> bool:
     return seen.grant is Grant.NONE
 
 
-def _denies(_state: Asked, seen: NotStarted) -> bool:
-    return seen.grant is Grant.DENIED
+def _tells(_state: Asked, seen: NotStarted) -> bool:
+    return seen.grant in (Grant.DENIED, Grant.GRANTED)
 
 
 def _settles(state: Dispatched, seen: Outcome) -> bool:
@@ -302,7 +302,7 @@ def _parks_by_key(state: Dispatched, seen: Decision) -> bool:
 
 _T1: Final = ("epoch", "mode", "local")
 
-# Legend: T4/T5 are T1, T8 is T2. T9..T14 are recovery's and need a T1 whose epoch is proven gone (OWN-2);
+# Legend: T4/T5 are T1, T8 is T2. T7 also ends a granted call that can no longer start. T9..T14 are recovery's and need a T1 whose epoch is proven gone (OWN-2);
 # an operation of mode NEVER has none of them: it stays unknown until a person gives a verdict.
 # fmt: off
 _ROWS: Final = (
@@ -313,7 +313,7 @@ _ROWS: Final = (
     row("OP.T4",   Called,      Dispatch,    _dispatches,         Dispatched, takes=_T1),
     row("OP.T5",   Asked,       Dispatch,    _dispatches_granted, Dispatched, takes=_T1),
     row("OP.T6",   Called,      NotStarted,  _refuses,            Refused),
-    row("OP.T7",   Asked,       NotStarted,  _denies,             Refused),
+    row("OP.T7",   Asked,       NotStarted,  _tells,              Refused),
     row("OP.T8",   Dispatched,  Outcome,     _settles,            Settled),
     row("OP.T9",   Dispatched,  Outcome,     _interrupted,        Interrupted),
     row("OP.T10",  Dispatched,  Observation, _observes,           Observed,   takes=("sight",)),

@@ -76,11 +76,11 @@ def grant_executes_once(state: InteractionState, seen: Use) -> bool:
 
 
 def denial_is_told_once(state: InteractionState, seen: Told) -> bool:
-    """ASK.C6: A denial is consumed by the one response that tells the model of it.
+    """ASK.C6: A decision is consumed by the one response that says its call was not started.
 
     post: __return__
     """
-    fits = isinstance(state, Denied) and seen.action is not Match.OTHER
+    fits = isinstance(state, Granted | Denied) and seen.action is not Match.OTHER
     return reached(machine.TABLE.step(state, seen)) == (Consumed() if fits else None)
 
 

@@ -77,12 +77,12 @@ def starts_once_as_approved(state: OperationState, seen: Dispatch) -> bool:
 
 
 def is_refused_before_it_starts(state: OperationState, seen: NotStarted) -> bool:
-    """OP.C5: Only a call without T1 is said not to have started; after an ask, only by its denial.
+    """OP.C5: Only a call without T1 is said not to have started; once decided, by the decision.
 
     post: __return__
     """
     unstarted = (isinstance(state, Called) and seen.grant is Grant.NONE) or (
-        isinstance(state, Asked) and seen.grant is Grant.DENIED
+        isinstance(state, Asked) and seen.grant in (Grant.DENIED, Grant.GRANTED)
     )
     return reached(machine.TABLE.step(state, seen)) == (Refused() if unstarted else None)
 
