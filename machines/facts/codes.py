@@ -198,6 +198,7 @@ class Code(StrEnum):
     ARTIFACT_REFUSED = "artifact_refused"  # more or larger artifacts than the tool declared
     OUTCOME_UNCERTAIN = "outcome_uncertain"  # the tool cannot say whether its effect happened
 
+    APPROVAL_REFUSED = "approval_refused"  # the policy lets nobody approve this call
     BACKEND_FAILED = "backend_failed"  # a model request failed in a way its backend can name
     SCRIPT_MALFORMED = "script_malformed"  # a scripted model's file is not in the documented form
 

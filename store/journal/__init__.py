@@ -1,0 +1,1 @@
+"""The journal: every durable step is one unit, by the writer that owns its shape (STORE-5)."""
