@@ -294,6 +294,27 @@ def test_free_json_is_as_deep_as_its_body_lets_it_be() -> None:
     assert caught.value.code is Code.DEPTH_EXCEEDED
 
 
+def test_json_that_holds_itself_is_refused() -> None:
+    endless: list[Json] = []
+    endless.append(endless)
+    assert isinstance(OUTCOME.content, m.FunctionResponse)
+
+    with pytest.raises(CanonicalError) as caught:
+        encode_body(changed(OUTCOME, content=changed(OUTCOME.content, result=endless)))
+    assert caught.value.code is Code.DEPTH_EXCEEDED
+
+
+@EACH_KIND
+def test_illegal_event_is_not_written(kind: v.Kind) -> None:
+    with pytest.raises(IllegalFactError) as caught:
+        encode_body(changed(EVENTS[kind], author=v.Author.AGENT, role=v.Role.TOOL))
+
+    assert (caught.value.code, caught.value.path) in {
+        (Code.FACT_ILLEGAL, ("role",)),
+        (Code.FACT_ILLEGAL, ("author",)),
+    }
+
+
 def test_detached_fact_keeps_what_was_said_when_the_speaker_changes_it() -> None:
     args: dict[str, Json] = {"paths": ["a"], "deep": {"n": 1}}
     call = EVENTS[v.Kind.CALL]

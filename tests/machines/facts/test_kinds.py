@@ -342,6 +342,22 @@ ILLEGAL: list[tuple[v.Kind, Change, Path]] = [
         does(evidence=changed(EVIDENCE, before=m.FileIdentity(kind=v.FileKind.ABSENT, mode=1))),
         ("actions", "evidence", "before", "mode"),
     ),
+    *(
+        (
+            K.DISPATCHED,
+            does(evidence=changed(EVIDENCE, after=changed(EVIDENCE.after, **{name: None}))),
+            ("actions", "evidence", "after", name),
+        )
+        for name in ("digest", "bytes", "mode")
+    ),
+    *(
+        (
+            K.DISPATCHED,
+            does(evidence=changed(EVIDENCE, before=changed(EVIDENCE.before, **{name: value}))),
+            ("actions", "evidence", "before", name),
+        )
+        for name, value in (("digest", hexed("a")), ("bytes", 0), ("mode", 0))
+    ),
     (K.OUTCOME, does(by=v.OutcomeBy.REFUSAL), ("actions", "by")),
     (K.OUTCOME, does(state=v.OutcomeState.NOT_STARTED), ("actions", "by")),
     (K.OUTCOME, does(result=R.RECONCILED), ("actions", "result")),
