@@ -150,7 +150,7 @@ KINDS: Final[Mapping[Kind, KindSpec]] = MappingProxyType(
     {
         Kind.RUN_OPENED: _in_run(Machine.RUN, _ANYONE, None, m.RunOpened, rule=rules.run_opened),
         Kind.USER_TEXT: _in_run(
-            Machine.RUN, _SPEAKER, m.Text, None, rule=rules.said_by_user, shown=True
+            Machine.RUN, _SPEAKER, m.Text, None, may=_MESSAGE, rule=rules.said_by_user, shown=True
         ),
         Kind.STEERING_TEXT: _in_run(
             Machine.RUN, _SPEAKER, m.Text, None, _MESSAGE, rule=rules.said_by_user, shown=True

@@ -456,6 +456,11 @@ def test_thought_may_be_a_signature_alone() -> None:
     refuse_illegal(says(text="", signature="c2ln")(EVENTS[K.MODEL_THINKING]))
 
 
+def test_first_words_of_a_run_may_be_a_queued_message() -> None:
+    """RUN-6: a follow-up is delivered as the user's text of the run that it starts."""
+    refuse_illegal(refers(message="msg_1")(EVENTS[K.USER_TEXT]))
+
+
 def test_user_may_send_attachments_without_words() -> None:
     refuse_illegal(says(text="")(EVENTS[K.USER_TEXT]))
 
