@@ -2,24 +2,19 @@
 
 from typing import Generic, TypeVar
 
-import attrs
-
 from ...machines.lifecycles.table import Refused, Table
 
 S = TypeVar("S")
 E = TypeVar("E")
 
 
-@attrs.frozen(kw_only=True, eq=False)
 class Law(Generic[S, E]):
     """One table; a model of millions of steps meets the same pair many thousand times."""
 
-    table: Table[S, E]
-    _known: dict[tuple[S, E], tuple[S, str] | Refused] = attrs.field(init=False)
-
-    @_known.default
-    def _nothing_known(self) -> dict[tuple[S, E], tuple[S, str] | Refused]:
-        return {}
+    def __init__(self, table: Table[S, E]) -> None:
+        """Obey `table`."""
+        self.table = table
+        self._known: dict[tuple[S, E], tuple[S, str] | Refused] = {}
 
     def step(self, state: S, seen: E) -> tuple[S, str] | Refused:
         """Return what the table makes of `seen` in `state`."""

@@ -1,1 +1,1 @@
-"""Takeover: owners die, freeze and come back while workers act and a person decides (OWN-1, OWN-2)."""
+"""Takeover: owners die and come back while workers act and a person decides (OWN-2)."""

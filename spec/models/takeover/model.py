@@ -55,6 +55,4 @@ def _owns(scope: Scope, laws: Laws, world: World, one: Owner) -> Iterable[Action
 
 def _in_order(world: World) -> World:
     """Return the same world with its processes in order: which of them is which does not matter."""
-    if len(world.owners) < 2:
-        return world
     return world._replace(owners=tuple(sorted(world.owners, key=lambda one: one.epoch)))

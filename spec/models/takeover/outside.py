@@ -2,8 +2,9 @@
 
 from ....machines.lifecycles import host, interaction, lease
 from ....machines.recovery.operations import Sight
+from ..act import Act, bit
 from .unit import Actions, with_work
-from .world import Act, Laws, Owner, Scope, World, bit
+from .world import Laws, Owner, Scope, World
 
 _EFFECTS_MAX = 2  # enough to tell once from more than once
 
@@ -34,9 +35,7 @@ def drains(scope: Scope, laws: Laws, world: World, owner: Owner) -> Actions:
     """Yield the wish that an owner close; the last owner that the scope allows stays."""
     done = laws.host.step(owner.state, host.Drain())
     if world.lease.epoch < scope.epochs and isinstance(done, tuple):
-        owners = tuple(
-            one._replace(state=done[0]) if one is owner else one for one in world.owners
-        )
+        owners = tuple(one._replace(state=done[0]) if one is owner else one for one in world.owners)
         yield Act(owner.epoch, "drains", writes=False), world._replace(owners=owners), (done[1],)
 
 

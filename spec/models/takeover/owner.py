@@ -1,8 +1,9 @@
 """What an owner that is ready (or draining) may try, in every order; the tables say what it may."""
 
 from ....machines.lifecycles import host, interaction, lease, operation, request, run, session
+from ..act import Act, bit
 from .unit import Actions, Unit, with_work
-from .world import Act, Laws, Owner, Scope, World, bit
+from .world import Laws, Owner, Scope, World
 
 _SAME = run.Named.SAME
 
@@ -16,6 +17,10 @@ def works_on(scope: Scope, laws: Laws, world: World, owner: Owner) -> Actions:
             yield from _requests(laws, world, owner)
         yield from _ends(laws, world, owner)
         yield from _moves_waiting(laws, world, owner)
+    if isinstance(world.run, run.Ended):
+        unit = Unit(laws, world, owner)
+        unit.close_run(run.Status.FAILED, released=False)
+        yield from unit.commit("ends the run again")
     if isinstance(world.run, run.Stopping):
         unit = Unit(laws, world, owner)
         unit.close_run(run.Status.ABORTED, released=False)
@@ -59,7 +64,11 @@ def hands_over(world: World, owner: Owner) -> Actions:
     for at, work in enumerate(world.works):
         if work.owed & mine and world.workers & mine:
             given = work._replace(owed=work.owed & ~mine, hands=work.hands | mine)
-            yield Act(owner.epoch, f"hands over({at})", writes=False), with_work(world, at, given), ()
+            yield (
+                Act(owner.epoch, f"hands over({at})", writes=False),
+                with_work(world, at, given),
+                (),
+            )
 
 
 def closes(laws: Laws, world: World, owner: Owner) -> Actions:

@@ -2,10 +2,11 @@
 
 from typing import Final, TypeAlias
 
-from ....machines.lifecycles import host, interaction, lease, operation, request, run
+from ....machines.lifecycles import host, interaction, operation, request, run
 from ....machines.recovery.operations import Sight
 from ...invariant import Invariant, Step, always, attainable, each_step, sometimes
-from .world import Act, Owner, Work, World, bit
+from ..act import Act, bit
+from .world import Owner, World
 
 Moment: TypeAlias = Step[World]
 
@@ -29,14 +30,18 @@ def _ends_once(world: World) -> bool:
 
 def _nothing_follows(step: Moment) -> bool:
     ended = isinstance(step.before.run, run.Ended)
-    return not ended or not any(row.startswith(("RUN.", "REQ.", "OP.", "ASK.")) for row in step.rows)
+    return not ended or not any(
+        row.startswith(("RUN.", "REQ.", "OP.", "ASK.")) for row in step.rows
+    )
 
 
 def _counts_agree(world: World) -> bool:
     state = world.run
     if not isinstance(state, run.Active | run.Stopping):
         return True
-    unstarted = sum(isinstance(work.state, operation.Called | operation.Asked) for work in world.works)
+    unstarted = sum(
+        isinstance(work.state, operation.Called | operation.Asked) for work in world.works
+    )
     # A parked operation has a T1 and no outcome: for its run it stays open.
     started = sum(
         isinstance(work.state, operation.Dispatched | operation.Parked) for work in world.works
@@ -148,7 +153,9 @@ def _unknown_stays_unknown(step: Moment) -> bool:
 
 def _grant_is_used_up(world: World) -> bool:
     open_or_decided = interaction.Open | interaction.Granted | interaction.Denied
-    return all(work.starts == 0 or not isinstance(work.ask, open_or_decided) for work in world.works)
+    return all(
+        work.starts == 0 or not isinstance(work.ask, open_or_decided) for work in world.works
+    )
 
 
 def _asked_start_granted(step: Moment) -> bool:
@@ -175,8 +182,8 @@ def _gone_cannot_act(world: World) -> bool:
     return not world.workers & gone and not any(work.hands & gone for work in world.works)
 
 
-def _owned(world: World) -> bool:
-    return isinstance(world.lease, lease.Held)
+def _over(world: World) -> bool:
+    return isinstance(world.run, run.Ended)
 
 
 ENDS_ONCE: Final = always(
@@ -225,7 +232,7 @@ RUN_CAN_END: Final = attainable(
     "RUN.I8",
     "From everywhere a run can still be ended.",
     "A session would be blocked for ever by a run that nobody can close.",
-    lambda world: isinstance(world.run, run.Ended),
+    _over,
 )
 ONE_T1: Final = always(
     "OP.I1",
@@ -343,7 +350,10 @@ def _reattached(world: World) -> bool:
 REACHED: Final[tuple[Invariant, ...]] = (
     sometimes("SCOPE.S1", "A zombie believes it owns.", "The fence is untested.", _zombie),
     sometimes(
-        "SCOPE.S2", "A worker may act after its run ended.", "Late effects are untested.", _late_effect
+        "SCOPE.S2",
+        "A worker may act after its run ended.",
+        "Late effects are untested.",
+        _late_effect,
     ),
     sometimes(
         "SCOPE.S3",

@@ -1,11 +1,12 @@
-"""What a recovering owner does: the decision tables say what, the lifecycles whether (OWN-4, OP-4, CONT-7)."""
+"""What a recovering owner does: decision tables say what, lifecycles whether (OWN-4)."""
 
 from ....machines.lifecycles import host, interaction, lease, operation, run
 from ....machines.recovery.operations import Leftover, Settlement, Sight
 from ....machines.recovery.runs import Orphan, Repair
+from ..act import Act, bit
 from .owner import expires
 from .unit import Actions, Unit
-from .world import Act, Laws, Owner, Scope, World, bit
+from .world import Laws, Owner, Scope, World
 
 _SAME = operation.Match.SAME
 _SIGHTS = {
@@ -41,7 +42,7 @@ def recovers(scope: Scope, laws: Laws, world: World, owner: Owner) -> Actions:
     if isinstance(world.run, run.Active | run.Stopping):
         settlements = [_settlement(laws, world, owner, at) for at in range(len(world.works))]
         for at, settlement in enumerate(settlements):
-            yield from _settles(laws, world, owner, at, settlement)
+            yield from _settles(scope, laws, world, owner, at, settlement)
         if not all(settlement in _RESTS for settlement in settlements):
             return
         repair = laws.run_repair.answer(
@@ -66,19 +67,19 @@ def _gone(laws: Laws, world: World, epoch: int) -> bool:
 def _settlement(laws: Laws, world: World, owner: Owner, at: int) -> Settlement:
     work = world.works[at]
     return laws.leftovers.answer(
-        Leftover(
-            state=work.state, gone=_gone(laws, world, work.epoch), sight=owner.looks[at]
-        )
+        Leftover(state=work.state, gone=_gone(laws, world, work.epoch), sight=owner.looks[at])
     )
 
 
 def _settles(
-    laws: Laws, world: World, owner: Owner, at: int, settlement: Settlement
+    scope: Scope, laws: Laws, world: World, owner: Owner, at: int, settlement: Settlement
 ) -> Actions:
     """Yield the look, or the one unit of recovery facts of an operation (OP-4)."""
     if settlement is Settlement.OBSERVE:
         yield from _looks(world, owner, at)
         return
+    if settlement in laws.retries:
+        yield from _starts_again(scope, laws, world, owner, at)
     if settlement in _RESTS:
         return
     work, sight = world.works[at], owner.looks[at]
@@ -100,15 +101,32 @@ def _settles(
     yield from unit.commit(f"{settlement}({at})", works={at: work._replace(seen=sight)})
 
 
+def _starts_again(scope: Scope, laws: Laws, world: World, owner: Owner, at: int) -> Actions:
+    """Yield a second T1 of an operation: what the tables of production never admit."""
+    work, epoch = world.works[at], owner.epoch
+    unit = Unit(laws, world, owner)
+    unit.move_operation(
+        at,
+        operation.Dispatch(
+            epoch=epoch,
+            mode=scope.modes[at],
+            local=True,
+            action=_SAME,
+            grant=operation.Grant.NONE,
+            retry=operation.Retry.NONE,
+        ),
+    )
+    again = work._replace(starts=work.starts + 1, epoch=epoch, owed=work.owed | bit(epoch))
+    yield from unit.commit(f"T1({at}) again", works={at: again})
+
+
 def _looks(world: World, owner: Owner, at: int) -> Actions:
     """Yield what the effect may look like; files may also have been changed by others."""
     happened = world.works[at].effects > 0
     for sight in (Sight.EXPECTED if happened else Sight.PRIOR, Sight.DIVERGED, Sight.UNREADABLE):
         looks = (*owner.looks[:at], sight, *owner.looks[at + 1 :])
         after = world._replace(
-            owners=tuple(
-                one._replace(looks=looks) if one is owner else one for one in world.owners
-            )
+            owners=tuple(one._replace(looks=looks) if one is owner else one for one in world.owners)
         )
         yield Act(owner.epoch, f"sees {sight}({at})", writes=False), after, ()
 

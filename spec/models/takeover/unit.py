@@ -1,57 +1,42 @@
 """One transaction of the takeover model: every table it touches admits it, or nothing happened."""
 
 from collections.abc import Iterator
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from ....machines.lifecycles import host, interaction, lease, operation, request, run, session
-from ....machines.lifecycles.table import Refused
-from ..law import Law
-from .world import Act, Laws, Owner, Work, World
-
-S = TypeVar("S")
-E = TypeVar("E")
+from ..act import Act, Transaction
+from .world import Laws, Owner, Work, World
 
 Actions: TypeAlias = Iterator[tuple[Act, World, tuple[str, ...]]]
 
 
-class Unit:
-    """A transaction in the making, of one owner; after the first refusal it changes nothing more."""
+class Unit(Transaction):
+    """A transaction in the making, of one owner."""
 
     def __init__(self, laws: Laws, world: World, owner: Owner) -> None:
         """Begin a unit: every write transaction asserts its epoch first (OWN-1)."""
+        super().__init__()
         self.laws, self.world, self.owner = laws, world, owner
         self.works = list(world.works)
-        self.rows: list[str] = []
-        self.refused = False
         self.move_lease(lease.Write(epoch=owner.epoch))
-
-    def _step(self, law: Law[S, E], state: S, seen: E) -> S:
-        if self.refused:
-            return state
-        done = law.step(state, seen)
-        if isinstance(done, Refused):
-            self.refused = True
-            return state
-        self.rows.append(done[1])
-        return done[0]
 
     def admit(self) -> None:
         """Ask the host whether it admits work."""
-        self._step(self.laws.host, self.owner.state, host.Admit())
+        self.step(self.laws.host, self.owner.state, host.Admit())
 
     def move_lease(self, seen: lease.LeaseSeen) -> None:
         """Step the lease."""
-        state = self._step(self.laws.lease, self.world.lease, seen)
+        state = self.step(self.laws.lease, self.world.lease, seen)
         self.world = self.world._replace(lease=state)
 
     def move_session(self, seen: session.SessionSeen) -> None:
         """Step the session."""
-        state = self._step(self.laws.session, self.world.session, seen)
+        state = self.step(self.laws.session, self.world.session, seen)
         self.world = self.world._replace(session=state)
 
     def move_run(self, seen: run.RunSeen) -> None:
         """Step the run, and count its ends."""
-        state = self._step(self.laws.run, self.world.run, seen)
+        state = self.step(self.laws.run, self.world.run, seen)
         ended = isinstance(seen, run.Ending) and not self.refused
         self.world = self.world._replace(run=state, ends=self.world.ends + ended)
 
@@ -60,17 +45,17 @@ class Unit:
         before = self.world.request
         if isinstance(seen, request.Dispatch) and isinstance(before, request.Closed):
             before = self.laws.request.table.start
-        self.world = self.world._replace(request=self._step(self.laws.request, before, seen))
+        self.world = self.world._replace(request=self.step(self.laws.request, before, seen))
 
     def move_operation(self, at: int, seen: operation.OperationSeen) -> None:
         """Step one operation."""
         work = self.works[at]
-        self.works[at] = work._replace(state=self._step(self.laws.operation, work.state, seen))
+        self.works[at] = work._replace(state=self.step(self.laws.operation, work.state, seen))
 
     def move_ask(self, at: int, seen: interaction.InteractionSeen) -> None:
         """Step the request to a person about one operation."""
         work = self.works[at]
-        self.works[at] = work._replace(ask=self._step(self.laws.interaction, work.ask, seen))
+        self.works[at] = work._replace(ask=self.step(self.laws.interaction, work.ask, seen))
 
     def close_run(self, status: run.Status, *, released: bool) -> None:
         """Write what every unit that ends a run writes first, then the end (LOG-4a)."""

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import attrs
 
 from ....machines.lifecycles import host, interaction, lease, operation, request, run, session
-from ....machines.recovery import operations as leftovers
-from ....machines.recovery import runs as repairs
+from ....machines.recovery import operations, runs
 from ....machines.recovery.decision import DecisionTable
 from ..law import Law
 
@@ -36,7 +35,7 @@ class Laws:
 
     Attributes:
         waits_for_the_dead: Recovery believes that an epoch is gone only when the lease says so.
-        retries: Recovery sends an operation again that it knows nothing of: never, but in a plant.
+        retries: What recovery does not write but runs again: nothing, except in a plant.
     """
 
     lease: Law[lease.LeaseState, lease.LeaseSeen]
@@ -46,24 +45,24 @@ class Laws:
     request: Law[request.RequestState, request.RequestSeen]
     operation: Law[operation.OperationState, operation.OperationSeen]
     interaction: Law[interaction.InteractionState, interaction.InteractionSeen]
-    leftovers: DecisionTable[leftovers.Leftover, leftovers.Settlement]
-    run_repair: DecisionTable[repairs.Orphan, repairs.Repair]
+    leftovers: DecisionTable[operations.Leftover, operations.Settlement]
+    run_repair: DecisionTable[runs.Orphan, runs.Repair]
     waits_for_the_dead: bool = True
-    retries: bool = False
+    retries: frozenset[operations.Settlement] = frozenset()
 
 
 def production() -> Laws:
     """Return the tables of production, as they stand in their modules now."""
     return Laws(
-        lease=Law(table=lease.TABLE),
-        host=Law(table=host.TABLE),
-        session=Law(table=session.TABLE),
-        run=Law(table=run.TABLE),
-        request=Law(table=request.TABLE),
-        operation=Law(table=operation.TABLE),
-        interaction=Law(table=interaction.TABLE),
-        leftovers=leftovers.LEFTOVERS,
-        run_repair=repairs.RUN_REPAIR,
+        lease=Law(lease.TABLE),
+        host=Law(host.TABLE),
+        session=Law(session.TABLE),
+        run=Law(run.TABLE),
+        request=Law(request.TABLE),
+        operation=Law(operation.TABLE),
+        interaction=Law(interaction.TABLE),
+        leftovers=operations.LEFTOVERS,
+        run_repair=runs.RUN_REPAIR,
     )
 
 
@@ -77,7 +76,7 @@ class Owner(NamedTuple):
 
     state: host.HostState
     epoch: int
-    looks: tuple[leftovers.Sight, ...]
+    looks: tuple[operations.Sight, ...]
 
 
 class Work(NamedTuple):
@@ -103,7 +102,7 @@ class Work(NamedTuple):
     hands: int = 0
     done: int = 0
     effects: int = 0
-    seen: leftovers.Sight = leftovers.Sight.NOT_YET
+    seen: operations.Sight = operations.Sight.NOT_YET
 
 
 class World(NamedTuple):
@@ -127,27 +126,6 @@ class World(NamedTuple):
     due: bool = False
     sent: int = 0
     ends: int = 0
-
-
-class Act(NamedTuple):
-    """The label of an action: who did it (0: the outside), and what.
-
-    Attributes:
-        writes: It committed a transaction.
-    """
-
-    epoch: int
-    what: str
-    writes: bool = True
-
-    def __str__(self) -> str:
-        """Return the label as a trace shows it."""
-        return f"{f'owner {self.epoch}' if self.epoch else 'outside'}: {self.what}"
-
-
-def bit(epoch: int) -> int:
-    """Return the bit of an epoch."""
-    return 1 << epoch
 
 
 def start(scope: Scope) -> World:

@@ -1,0 +1,1 @@
+"""Continuation: claims, seals, starts and repairs over successive owners (CONT-3)."""
