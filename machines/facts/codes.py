@@ -162,6 +162,20 @@ class Code(StrEnum):
     START_CONFLICT = "start_conflict"  # the key is known with other input
     IMPORTED_AUTHORITY = "imported_authority"  # nothing continues from another root's facts
     FOLD_REFUSED = "fold_refused"  # the tables refuse a stored fact: damage of its session
+    ROW_MALFORMED = "row_malformed"  # a column holds another type than the schema's, or no row
+    ORDINAL_MISSING = "ordinal_missing"  # commit order has a gap: rows are gone
+    ORDINAL_DIFFERS = "ordinal_differs"  # a row stands at another place than it says
+    CHAIN_DIFFERS = "chain_differs"  # body, stamp or chain value of a row are not what was written
+    ROOT_CHAIN_DIFFERS = "root_chain_differs"  # the root chain value of a row is not what was written
+    COLUMN_DIFFERS = "column_differs"  # a column says something else than body and stamp
+    SEQUENCE_DIFFERS = "sequence_differs"  # not the next position of its ledger
+    ROOT_DIFFERS = "root_differs"  # a stamp names another root
+    EPOCH_DIFFERS = "epoch_differs"  # a stamp names an epoch that did not hold the root then
+    ROWS_DIFFER = "rows_differ"  # the tables admit a fact by other rows than its stamp says
+    PROJECTION_DIFFERS = "projection_differs"  # a row kept beside the facts is not their fold
+    AUTHORITY_DIFFERS = "authority_differs"  # an authority row contradicts another or has no form
+    PARTIAL_MALFORMED = "partial_malformed"  # the snapshot of a stream has not its form
+    RUNS_OPEN = "runs_open"  # a rebuild waits until no run is open
 
     # --- tools, people, runs (OP-*, ASK-*, RUN-*) ---
     TOOL_DEFINITION_INVALID = "tool_definition_invalid"  # a function that cannot become a tool
@@ -198,7 +212,12 @@ class Code(StrEnum):
     ARTIFACT_REFUSED = "artifact_refused"  # more or larger artifacts than the tool declared
     OUTCOME_UNCERTAIN = "outcome_uncertain"  # the tool cannot say whether its effect happened
 
+    APPROVAL_DENIED = "approval_denied"  # a person said no to this call
     APPROVAL_REFUSED = "approval_refused"  # the policy lets nobody approve this call
+    SESSION_UNKNOWN = "session_unknown"  # no such session in this root
+    RUN_UNKNOWN = "run_unknown"  # no such run in this root
+    PROFILE_DRIFT = "profile_drift"  # the run was opened with another execution profile
+    NOT_OFFERED = "not_offered"  # a feature that this version does not have
     BACKEND_FAILED = "backend_failed"  # a model request failed in a way its backend can name
     SCRIPT_MALFORMED = "script_malformed"  # a scripted model's file is not in the documented form
 

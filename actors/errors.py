@@ -1,0 +1,91 @@
+"""What the runtime refuses, in codes that a program can act on."""
+
+from typing import ClassVar
+
+import attrs
+
+from ..machines.facts.codes import Code, CrashworthyError
+
+
+@attrs.define(eq=False, kw_only=True)
+class SessionUnknownError(CrashworthyError):
+    """There is no such session in this root."""
+
+    code: ClassVar[Code] = Code.SESSION_UNKNOWN
+    session: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class RunUnknownError(CrashworthyError):
+    """There is no such run in this root."""
+
+    code: ClassVar[Code] = Code.RUN_UNKNOWN
+    run: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class AskUnknownError(CrashworthyError):
+    """There is no such request to a person in this root."""
+
+    code: ClassVar[Code] = Code.ASK_UNKNOWN
+    ask: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class AlreadyDecidedError(CrashworthyError):
+    """The request has its one decision, or was closed; `decision` says which (ASK-1)."""
+
+    code: ClassVar[Code] = Code.ASK_DECIDED
+    ask: str
+    decision: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class AskClosedError(CrashworthyError):
+    """The request was closed without an answer; `reason` says why (ASK-1)."""
+
+    code: ClassVar[Code] = Code.ASK_CLOSED
+    ask: str
+    reason: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class AnswerMisfitsError(CrashworthyError):
+    """The answer is none that this request takes."""
+
+    code: ClassVar[Code] = Code.ANSWER_MISFITS
+    ask: str
+    wants: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class ProfileDriftError(CrashworthyError):
+    """The run was opened with another profile; it stays waiting (CONT-5, ASK-3).
+
+    Attributes:
+        field: The first field that differs.
+        opened: What the opening says.
+        now: What this process has.
+    """
+
+    code: ClassVar[Code] = Code.PROFILE_DRIFT
+    run: str
+    field: str
+    opened: str
+    now: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class HostNotReadyError(CrashworthyError):
+    """The host admits nothing now; `state` is where it is (OWN-3)."""
+
+    code: ClassVar[Code] = Code.HOST_NOT_READY
+    state: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class NotOfferedError(CrashworthyError):
+    """The feature does not exist yet; nothing was changed."""
+
+    code: ClassVar[Code] = Code.NOT_OFFERED
+    feature: str

@@ -1,0 +1,73 @@
+"""The one hand that writes for a run: durable first, then true in memory, then visible (RUN-2)."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import attrs
+
+from ..machines.facts import compose
+from ..machines.facts.ids import IdSource
+from ..machines.facts.model import RuntimeEvent, Spine
+from ..store.journal.append import Appended
+from ..store.journal.orders import Order
+from .clock import Clock
+from .live import Bus, Committed
+
+T = TypeVar("T")
+
+
+class Desk(Protocol):
+    """The part of a store that a run writes through (store.port.Store)."""
+
+    async def submit(self, order: Order[T]) -> T:
+        """Carry an order out and return its result once it is durable."""
+        ...
+
+
+@attrs.define(eq=False, kw_only=True)
+class Pen:
+    """Writes the facts of one run and keeps them in memory, in that order.
+
+    Attributes:
+        facts: The run's ledger as far as this process wrote or read it; what the model is shown
+            next is built from it, and it never holds a fact that is not durable (BR-13).
+    """
+
+    desk: Desk
+    bus: Bus
+    clock: Clock
+    ids: IdSource
+    spine: Spine
+    facts: list[RuntimeEvent]
+
+    def at(self, ts: int | None = None) -> compose.At:
+        """Return where the next fact of the run stands.
+
+        Args:
+            ts: The time it repeats, for facts with derived ids; None takes the clock (BYTE-5a).
+        """
+        return compose.At(spine=self.spine, ts=self.clock.now_ms() if ts is None else ts)
+
+    def fresh(self, prefix: str = "fact") -> str:
+        """Return a fresh id."""
+        return self.ids.next_id(prefix)
+
+    async def append(self, order: Order[Appended], facts: Sequence[RuntimeEvent]) -> Appended:
+        """Write `facts` by `order`; once durable they are in memory, and then observers see them.
+
+        Raises:
+            CrashworthyError: The order was refused or the environment failed; nothing happened.
+        """
+        appended = await self.desk.submit(order)
+        self.take(facts)
+        return appended
+
+    def take(self, facts: Sequence[RuntimeEvent]) -> None:
+        """Keep and show facts that are durable; what is known already is not shown again."""
+        known = {fact.id for fact in self.facts}
+        for fact in facts:
+            if fact.id in known:
+                continue
+            if fact.spine == self.spine:
+                self.facts.append(fact)
+            self.bus.publish(Committed(event=fact))
