@@ -28,7 +28,7 @@ class MemoryStore:
     """One owner's door to a ledger of dicts."""
 
     owner: Owner
-    _ledger: DictLedger
+    _ledger: DictLedger = attrs.field(alias="ledger")
     _closed: bool = attrs.field(init=False, default=False)
 
     @property

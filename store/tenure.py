@@ -61,9 +61,9 @@ class Tenure:
     head: Head
     door: WriteDoor
     anchor: Anchor
-    _lock: OwnerLock
-    _opener: Opener
-    _means: Means
+    _lock: OwnerLock = attrs.field(alias="lock")
+    _opener: Opener = attrs.field(alias="opener")
+    _means: Means = attrs.field(alias="means")
 
     def alone(self) -> bool:
         """Wait a little for the workers of this epoch, and say whether all have ended."""

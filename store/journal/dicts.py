@@ -252,6 +252,10 @@ class DictLedger:
         self.authority.add_claim(record)
         self._undo.append(lambda: self.authority.remove_claim(record))
 
+    def add_quarantine(self, record: Quarantine) -> None:
+        """Add the record that a session is damaged."""
+        self._set(self.authority.quarantines, record.session, record)
+
     # --- all or nothing ---
 
     def keep(self) -> None:

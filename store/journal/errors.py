@@ -142,3 +142,19 @@ class FoldRefusedError(CrashworthyError):
     session: str
     ordinal: int
     reason: Code
+
+
+@attrs.define(eq=False, kw_only=True)
+class ClaimMissingError(CrashworthyError):
+    """There is no such claim."""
+
+    code: ClassVar[Code] = Code.CLAIM_MISSING
+    claim: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class ImportedAuthorityError(CrashworthyError):
+    """A run of the boundary was written in another root: nothing continues from it (STORE-12)."""
+
+    code: ClassVar[Code] = Code.IMPORTED_AUTHORITY
+    run: str

@@ -85,6 +85,10 @@ class View(Surroundings, Protocol):
         """Return the snapshots of the streams of a run that have no final fact yet."""
         ...
 
+    def partial(self, owner: str, stream: str) -> Partial | None:
+        """Return the snapshot of one stream, or the marker that it is finished."""
+        ...
+
     # --- authority ---
 
     def quarantine(self, session: str) -> Quarantine | None:
@@ -133,4 +137,8 @@ class Ledger(View, Protocol):
 
     def add_claim(self, record: ClaimRecord, sealed: Sequence[str]) -> None:
         """Add a claim, the seals of all its segments' runs and the reservation of its target."""
+        ...
+
+    def add_quarantine(self, record: Quarantine) -> None:
+        """Add the record that a session is damaged."""
         ...

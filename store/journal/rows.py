@@ -14,7 +14,7 @@ from ..txn import Txn
 from . import columns as c
 from .evidence import SqlView
 from .pending import pending_of
-from .records import CellRow, ClaimRecord, KeyRow, Partial, SessionRow, Stored
+from .records import CellRow, ClaimRecord, KeyRow, Partial, Quarantine, SessionRow, Stored
 
 _INSERT_FACT: Final = f"INSERT INTO facts ({c.STORED}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _INSERT_CELL: Final = (
@@ -38,6 +38,7 @@ _PUT_PARTIAL: Final = f"INSERT OR REPLACE INTO partials ({c.PARTIAL}) VALUES (?,
 _DROP_OWNED: Final = "DELETE FROM partials WHERE owner = ?"
 _DROP_OF_RUN: Final = "DELETE FROM partials WHERE run = ?"
 _ADD_CLAIM: Final = f"INSERT INTO claims ({c.CLAIM}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_ADD_QUARANTINE: Final = f"INSERT INTO quarantine ({c.QUARANTINE}) VALUES (?,?,?,?,?,?)"
 _ADD_SEAL: Final = "INSERT INTO seals (run, claim, ordinal) VALUES (?,?,?)"
 _RESERVE: Final = "INSERT INTO reservations (word, id, claim, ordinal) VALUES (?,?,?,?)"
 
@@ -131,6 +132,22 @@ class SqlLedger(SqlView):
             ("turn", target.turn),
         ):
             self._run(_RESERVE, (word, name, record.claim, record.ordinal))
+
+    def add_quarantine(self, record: Quarantine) -> None:
+        """Add the record that a session is damaged."""
+        beside = self._beside(record.session)
+        self._run(
+            _ADD_QUARANTINE,
+            (
+                record.session,
+                record.code,
+                record.first_bad,
+                record.head_seq,
+                record.head_chain,
+                record.ordinal,
+            ),
+        )
+        self._sessions[record.session] = attrs.evolve(beside, quarantine=record)
 
     def _keep(self, _session: str, cells: Iterable[CellRow]) -> None:
         """Replace the session's stored cells by these."""
