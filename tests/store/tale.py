@@ -7,17 +7,22 @@ from typing import TypeVar
 import attrs
 
 from crashworthy.machines.facts import compose
-from crashworthy.machines.facts.ids import RootId
+from crashworthy.machines.facts.boundary import ControlHead, Manifest
+from crashworthy.machines.facts.ids import RootId, control_invocation
 from crashworthy.machines.facts.model import (
+    MessageQueued,
     RequestDispatched,
     RuntimeEvent,
+    SegmentRef,
     SessionOpened,
+    Spine,
     Text,
 )
-from crashworthy.machines.facts.vocabulary import Cause, Finish
+from crashworthy.machines.facts.vocabulary import Cause, Finish, Intent
 from crashworthy.store.connect import Connector
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.append import Appended
+from crashworthy.store.journal.claims import Claim, ClaimResult, StartContinuation
 from crashworthy.store.journal.ends import EndRun, Stop, Stopped
 from crashworthy.store.journal.ledger import View
 from crashworthy.store.journal.orders import Order
@@ -114,6 +119,87 @@ class Tale(Story):
     def stopped(self) -> Stopped:
         """Ask the run to stop."""
         return self.do(Stop(fact=self.stop()))
+
+    def reattached(self) -> RuntimeEvent:
+        return compose.run_reattached(self.at, self.fresh("fact"), DIGEST)
+
+    # --- messages ---
+
+    def queued(
+        self,
+        message: str,
+        intent: Intent = Intent.STEER,
+        key: str | None = None,
+        stated_input: str | None = None,
+    ) -> RuntimeEvent:
+        action = MessageQueued(intent=intent, key=key, input=stated_input)
+        words = Text(text=f"say {message}")
+        return compose.message_queued(self.control, self.fresh("fact"), message, words, action)
+
+    def taken(self, message: str, run: str | None = None) -> RuntimeEvent:
+        return compose.message_taken(self.control, self.fresh("fact"), message, run or self.run)
+
+    def steering(self, message: str) -> RuntimeEvent:
+        return compose.steering_text(self.at, self.fresh("fact"), Text(text="rather"), message)
+
+    # --- continuation ---
+
+    def manifest(self, *runs: str) -> Manifest:
+        """Draw the boundary of these closed runs, as a planner that just looked would."""
+
+        def look(view: View) -> Manifest:
+            row = view.session(self.session)
+            control = view.head(control_invocation(self.session))
+            assert row is not None
+            assert control is not None
+            segments: list[SegmentRef] = []
+            for run in runs:
+                opening = view.opening(run)
+                assert opening is not None
+                head = view.head(opening.spine.invocation)
+                assert head is not None
+                spine = head.spine
+                segments.append(
+                    SegmentRef(
+                        session=spine.session,
+                        invocation=spine.invocation,
+                        run=spine.run,
+                        turn=spine.turn,
+                        last_seq=head.seq,
+                        last_id=head.id,
+                        chain=head.chain,
+                    )
+                )
+            return Manifest(
+                segments=tuple(segments),
+                context=row.context,
+                control=ControlHead(seq=control.seq, chain=control.chain),
+            )
+
+        return self.view(look)
+
+    def claim_order(self, *runs: str, number: int | None = None) -> Claim:
+        """Make the order that claims these runs for run `number`, the next one if not stated."""
+        n = self.number + 1 if number is None else number
+        target = Spine(
+            session=self.session, invocation=f"inv_{n}", run=f"run_{n}", turn=f"turn_{n}"
+        )
+        return Claim(
+            manifest=self.manifest(*(runs or (self.run,))),
+            target=target,
+            projection=1,
+            replay=DIGEST,
+            profile=PROFILE,
+        )
+
+    def claimed(self, *runs: str) -> str:
+        """Claim these runs (the last one if none is stated) for the next run."""
+        answer = self.do(self.claim_order(*runs))
+        assert answer.result is ClaimResult.ACQUIRED, answer
+        return answer.claim
+
+    def start_order(self, claim: str) -> StartContinuation:
+        return StartContinuation(claim=claim, start=self.fresh("fact"), ts=self.control.ts)
 
 
 def whole_run(tale: Tale) -> Tale:

@@ -5,7 +5,7 @@ import pytest
 
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.chain import chain_next, chain_start, root_next, root_start
-from crashworthy.machines.facts.codes import Code, CrashworthyError
+from crashworthy.machines.facts.codes import Code
 from crashworthy.machines.facts.model import NO_REFS, RuntimeEvent, Spine, Text
 from crashworthy.machines.facts.vocabulary import AnswerDecision, Kind, RunFailure
 from crashworthy.machines.lifecycles import run
@@ -13,21 +13,13 @@ from crashworthy.machines.lifecycles.cells import Machine
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.dicts import pages
 from crashworthy.store.journal.ends import EndRun, Stop, Stopped
-from crashworthy.store.journal.orders import Append, Order
+from crashworthy.store.journal.orders import Append
 from crashworthy.store.journal.pending import Pending
 from crashworthy.store.journal.shapes import Writer
 from crashworthy.store.port import Store
 
 from ..tale import ROOT, Tale, ids_of, whole_run
-
-
-def refusal(tale: Tale, order: Order[object]) -> Code:
-    """Carry out what must be refused, and see that nothing of it is kept."""
-    before = tale.view(lambda view: view.last())
-    with pytest.raises(CrashworthyError) as caught:
-        tale.do(order)
-    assert tale.view(lambda view: view.last()) == before
-    return caught.value.code
+from .refusals import refusal
 
 
 def test_every_fact_chains_in_its_ledger_and_in_its_root(tale: Tale) -> None:
