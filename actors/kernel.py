@@ -1,5 +1,6 @@
 """The kernel: owns active runs and the terminal protocol, whatever door asked for it (RUN-1)."""
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -26,7 +27,12 @@ from ..machines.facts.vocabulary import (
 )
 from ..machines.lifecycles import run
 from ..machines.lifecycles.cells import Machine
-from ..store.errors import StorageError, StorePoisonedError
+from ..store.errors import (
+    CommitOutcomeUnknownError,
+    StorageError,
+    StoreClosedError,
+    StorePoisonedError,
+)
 from ..store.journal import writers
 from ..store.journal.ends import AbandonRun, EndRun, Stop, Stopped
 from ..store.journal.errors import UnitRefusedError
@@ -44,6 +50,7 @@ from .run import Historian, RunActor, Snapshots
 from .waiting import Waiting
 
 _RETRY_S: Final = 0.2
+_LOG: Final = logging.getLogger("crashworthy")
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -243,7 +250,13 @@ class Kernel:
             await self._go_on(active.session, means)
 
     async def _outcome(self, actor: RunActor) -> RunEnded | None:
-        """Return how the run ends; a storage failure ends it as one, if it can be written."""
+        """Return how the run ends; a storage failure ends it as one, if it can be written.
+
+        Raises:
+            CommitOutcomeUnknownError: `commit_outcome_unknown`; the host ends, recovery reads.
+            StorePoisonedError: `store_poisoned`, likewise.
+            StoreClosedError: `store_closed`.
+        """
         try:
             return await actor.run()
         except UnitRefusedError:
@@ -251,6 +264,12 @@ class Kernel:
             return None
         except StorageError:
             return RunEnded(status=RunStatus.FAILED, failure=RunFailure.STORAGE)
+        except (StorePoisonedError, CommitOutcomeUnknownError, StoreClosedError):
+            raise
+        except Exception:  # noqa: BLE001 - logged whole, and the run ends as internal
+            # A bug of ours costs this run, and is told; it never costs its neighbours.
+            _LOG.exception("run %s failed inside the runtime", actor.pen.spine.run)
+            return RunEnded(status=RunStatus.FAILED, failure=RunFailure.INTERNAL)
 
     async def _end(self, active: Active, end: RunEnded) -> None:
         """Write the terminal; keep trying while the environment refuses, and give way to a stop.

@@ -28,9 +28,10 @@ from ..machines.facts.vocabulary import (
     RunFailure,
     RunStatus,
 )
+from ..machines.projections.target import Capabilities
 from ..store.journal import writers
 from .answering import Block, BlockOf, Reply, StatedCall, Watch, read_reply
-from .backends.contract import Backend, Capabilities, ModelRequest, ToolOffer
+from .backends.contract import Backend, ModelRequest, ToolOffer
 from .calls import Calls
 from .live import Piece, PieceOf
 from .means import Means

@@ -10,6 +10,7 @@ from ...machines.facts.canonical import Json
 from ...machines.facts.codes import Code, CrashworthyError
 from ...machines.facts.model import Usage
 from ...machines.facts.vocabulary import Failure, Finish
+from ...machines.projections.target import Capabilities
 
 # --- what a backend is given ---
 
@@ -112,16 +113,6 @@ class BackendFailedError(CrashworthyError):
     failure: Failure
     message: str
     retry_after_ms: int | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Capabilities:
-    """What the target of a backend can carry natively; the rest degrades, and says so (PROJ-2)."""
-
-    tools: bool = True
-    signed_thinking: bool = False
-    images: bool = False
-    merges_user_messages: bool = True
 
 
 class Backend(Protocol):

@@ -11,6 +11,7 @@ import trio
 from ...machines.facts.canonical import Json
 from ...machines.facts.model import Usage
 from ...machines.facts.vocabulary import Failure, Finish
+from ...machines.projections.target import ThinkingForm
 from .contract import (
     BackendEvent,
     BackendFailedError,
@@ -56,7 +57,7 @@ class ScriptedBackend:
     @property
     def capabilities(self) -> Capabilities:
         """Return that tools and signed thinking are carried natively."""
-        return Capabilities(tools=True, signed_thinking=True)
+        return Capabilities(thinking=ThinkingForm.SIGNED)
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[BackendEvent]]:

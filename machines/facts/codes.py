@@ -214,6 +214,7 @@ class Code(StrEnum):
 
     APPROVAL_DENIED = "approval_denied"  # a person said no to this call
     APPROVAL_REFUSED = "approval_refused"  # the policy lets nobody approve this call
+    WORKSPACE_UNUSABLE = "workspace_unusable"  # the directory cannot be marked or read
     SESSION_UNKNOWN = "session_unknown"  # no such session in this root
     RUN_UNKNOWN = "run_unknown"  # no such run in this root
     PROFILE_DRIFT = "profile_drift"  # the run was opened with another execution profile

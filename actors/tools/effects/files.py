@@ -20,6 +20,7 @@ from ....machines.facts.canonical import Json
 from ....machines.facts.digests import Domain, digest
 from ....machines.facts.model import FileEvidence, FileIdentity
 from ....machines.facts.vocabulary import FileKind, Observation
+from ....machines.recovery.files import FILE_OBSERVATION, FileSight, Look, compare
 from ....store.platform import full_sync
 from ....store.probe import Probe, no_probe
 from ..boundary import Access
@@ -201,16 +202,16 @@ def execute(
 def observe(evidence: FileEvidence, workspace_identity: str) -> Observed:
     """Return what stands at the target now, compared with the evidence; changes nothing (OP-6)."""
     if workspace_identity != evidence.workspace:
-        return Observed(observation=Observation.UNREADABLE, seen="another workspace")
+        return _judged(_ELSEWHERE, "another workspace")
     try:
         with opened_parent(evidence.target, make=False) as (directory, name):
             seen = read_at(directory, name, evidence.target, evidence.limit_bytes)
     except ParentMissingError:
         seen = None
     except (TargetSymlinkError, TargetNotRegularError):
-        return Observed(observation=Observation.DIVERGED, seen="no directory on the way")
+        return _judged(_NEITHER, "no directory on the way")
     except ToolRefusedError as error:
-        return Observed(observation=Observation.UNREADABLE, seen=str(error))
+        return _judged(_UNREAD, str(error))
     return _compared(evidence, seen)
 
 
@@ -360,19 +361,23 @@ def _compared(evidence: FileEvidence, seen: Seen | None) -> Observed:
     if seen is None:
         found, words = FileIdentity(kind=FileKind.ABSENT), "absent"
     elif not stat.S_ISREG(seen.status.st_mode):
-        return Observed(observation=Observation.DIVERGED, seen=_kind(seen.status.st_mode))
+        return _judged(_NEITHER, _kind(seen.status.st_mode))
     elif seen.content is None:
         # Both images are within the limit, so a larger file is neither of them.
-        words = f"a file of {seen.status.st_size} bytes"
-        return Observed(observation=Observation.DIVERGED, seen=words)
+        return _judged(_NEITHER, f"a file of {seen.status.st_size} bytes")
     else:
         found = _identity(seen.content, stat.S_IMODE(seen.status.st_mode))
         words = f"a file of {found.bytes} bytes, mode {found.mode:o}, digest {found.digest}"
-    if found == evidence.after:
-        return Observed(observation=Observation.MATCHES_EXPECTED_STATE, seen=words)
-    if found == evidence.before:
-        return Observed(observation=Observation.MATCHES_PRIOR_STATE, seen=words)
-    return Observed(observation=Observation.DIVERGED, seen=words)
+    return _judged(compare(evidence, found, Look.READ), words)
+
+
+def _judged(sight: FileSight, words: str) -> Observed:
+    return Observed(observation=FILE_OBSERVATION.answer(sight), seen=words)
+
+
+_NEITHER: Final = FileSight(look=Look.READ, is_after=False, is_before=False)
+_ELSEWHERE: Final = FileSight(look=Look.OTHER_WORKSPACE, is_after=False, is_before=False)
+_UNREAD: Final = FileSight(look=Look.UNREADABLE, is_after=False, is_before=False)
 
 
 def _kind(mode: int) -> str:

@@ -1,0 +1,260 @@
+"""The host: takes a root, recovers, serves, and releases everything in reverse order (OWN-3)."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import attrs
+import trio
+
+from ..machines.facts.ids import IdSource, RootId
+from ..machines.facts.model import Spine
+from ..machines.lifecycles import host as machine
+from ..machines.lifecycles import run
+from ..machines.lifecycles.cells import Machine
+from ..store.blobs import BlobStore
+from ..store.epochs import record_worker, record_worker_ended
+from ..store.ownership.workers import LeftWorker, WorkersProof
+from ..store.probe import Probe, no_probe
+from ..store.runner import Runner as StoreRunner
+from ..store.runner import ThreadRunner
+from ..store.sqlite import SqliteStore, open_store
+from .clock import Clock, FreshIds, SystemClock
+from .kernel import Kernel
+from .lifecycle import HostLife
+from .live import Bus
+from .people import People
+from .recovery import Recovery, recover
+from .run import Historian
+from .snapshots import StreamSnapshots
+from .tools.placed import PlacedRunner
+from .tools.pool import open_pool
+from .tools.process import WorkerSettings
+from .tools.spooling import BlobSpools
+
+_BLOB_THREADS: Final = 4
+STOPPED_BY_HOST: Final = "host.shutdown"
+
+
+@attrs.frozen(kw_only=True)
+class HostSettings:
+    """How a host is opened; everything that is not pure is injected.
+
+    Attributes:
+        make: Whether a missing root is made.
+        accept_loss: A person accepts that acknowledged facts are missing (STORE-9a).
+        workers_max: Tool workers at once.
+        partial_s: Seconds between two snapshots of a stream.
+        grace_s: How long closing may take before the host gives up and keeps the lock (OWN-3).
+    """
+
+    root: Path
+    make: bool = True
+    accept_loss: bool = False
+    clock: Clock = attrs.field(factory=SystemClock)
+    ids: IdSource | None = None
+    runner: StoreRunner = attrs.field(factory=ThreadRunner)
+    probe: Probe = no_probe
+    workers_max: int = 4
+    partial_s: float = 0.25
+    grace_s: float = 10.0
+
+
+@attrs.define(eq=False, kw_only=True)
+class Host:
+    """An owned root that serves work.
+
+    Attributes:
+        recovery: What this owner found and decided when it opened (OWN-4).
+    """
+
+    settings: HostSettings
+    store: SqliteStore
+    life: HostLife
+    recovery: Recovery
+    kernel: Kernel
+    people: People
+    blobs: BlobStore
+    spools: BlobSpools
+    tools: PlacedRunner
+    _threads: trio.CapacityLimiter
+
+    async def keep(self, data: bytes) -> str:
+        """Make bytes durable in the blob store (means.Keep).
+
+        Raises:
+            StorageError: `storage_*`.
+        """
+        ref = await trio.to_thread.run_sync(
+            lambda: self.blobs.put(data), limiter=self._threads, abandon_on_cancel=False
+        )
+        return ref.blob
+
+    def waits(self, name: str) -> bool:
+        """Say whether a run waits for a person (ASK-3)."""
+        cell = self.store.read(lambda view: view.cell(Machine.RUN, name))
+        return cell is not None and isinstance(cell.state, run.Active) and run.waits(cell.state)
+
+
+@asynccontextmanager
+async def open_host(settings: HostSettings, historian: Historian) -> AsyncGenerator[Host]:
+    """Own the root, recover it, and yield a host that is ready; leaving releases everything.
+
+    Raises:
+        RootOwnedError: `root_owned`, with the pid and epoch of the live owner.
+        AcknowledgedFactsMissingError: `acknowledged_facts_missing`.
+        CrashworthyError: As `store.sqlite.open_store`.
+    """
+    life = HostLife()
+    ids = settings.ids or FreshIds(clock=settings.clock)
+    try:
+        store = await trio.to_thread.run_sync(lambda: _open(settings, ids))
+    except BaseException:
+        life.move(machine.Broke(released=True))
+        raise
+    raised: BaseException | None = None
+    async with trio.open_nursery() as service:
+        try:
+            await service.start(store.drive)
+            async with _recovered(settings, store, life, ids, historian) as host:
+                yield host
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            # Raised again outside of the nursery, so that a caller's own error reaches it as it is.
+            raised = error
+        with trio.CancelScope(shield=True):
+            await store.aclose()
+        released = isinstance(life.state, machine.Draining)
+        life.move(machine.Released() if released else machine.Broke(released=True))
+        service.cancel_scope.cancel()
+    if raised is not None:
+        raise raised
+
+
+@asynccontextmanager
+async def _recovered(
+    settings: HostSettings,
+    store: SqliteStore,
+    life: HostLife,
+    ids: IdSource,
+    historian: Historian,
+) -> AsyncGenerator[Host]:
+    """Recover, serve while the caller works, and drain when it leaves, however it leaves."""
+    life.move(machine.Owned(anchor=machine.Anchor.MATCHES))
+    gone = store.proof is WorkersProof.GONE
+    recovery = await recover(store, settings.clock, gone=gone)
+    life.move(machine.Recovered(trace=bool(recovery.trace)))
+    raised: BaseException | None = None
+    async with _serving(settings, store, life, recovery, ids, historian) as host:
+        try:
+            yield host
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            raised = error
+        await _drain(host)
+    if raised is not None:
+        raise raised
+
+
+def _open(settings: HostSettings, ids: IdSource) -> SqliteStore:
+    now = datetime.fromtimestamp(settings.clock.now_ms() / 1000, tz=UTC)
+
+    def root_id() -> RootId:
+        return RootId(ids.next_id("root"))
+
+    return open_store(
+        settings.root,
+        host=ids.next_id("host"),
+        since=now.isoformat(timespec="seconds"),
+        new_root_id=root_id if settings.make else None,
+        runner=settings.runner,
+        probe=settings.probe,
+        accept_loss=settings.accept_loss,
+    )
+
+
+@asynccontextmanager
+async def _serving(
+    settings: HostSettings,
+    store: SqliteStore,
+    life: HostLife,
+    recovery: Recovery,
+    ids: IdSource,
+    historian: Historian,
+) -> AsyncGenerator[Host]:
+    """Open what a ready host has beyond its store: blobs, workers, kernel."""
+    assert store.tenure is not None
+    root = store.tenure.root
+    # A file that is there already is synced again unless a committed fact names it; nobody keeps an
+    # index of names, so it always is (OP-6a).
+    blobs = BlobStore(place=root.blobs, is_named=lambda _blob: False, probe=settings.probe)
+    bus = Bus()
+    workers = WorkerSettings(lock_path=root.workers_lock, workers_max=settings.workers_max)
+    async with (
+        open_pool(workers, _Log(store=store)) as pool,
+        trio.open_nursery() as runs,
+    ):
+
+        def snapshots(spine: Spine) -> StreamSnapshots:
+            return StreamSnapshots(store=store, spine=spine, every_s=settings.partial_s)
+
+        kernel = Kernel(
+            store=store,
+            nursery=runs,
+            bus=bus,
+            clock=settings.clock,
+            ids=ids,
+            historian=historian,
+            snapshots=snapshots,
+        )
+        people = People(
+            store=store,
+            bus=bus,
+            clock=settings.clock,
+            ids=ids,
+            waiting=kernel.waiting,
+            pens=kernel.pen_of,
+        )
+        yield Host(
+            settings=settings,
+            store=store,
+            life=life,
+            recovery=recovery,
+            kernel=kernel,
+            people=people,
+            blobs=blobs,
+            spools=BlobSpools(blobs),
+            tools=PlacedRunner(workers=pool),
+            threads=trio.CapacityLimiter(_BLOB_THREADS),
+        )
+        runs.cancel_scope.cancel()
+
+
+async def _drain(host: Host) -> None:
+    """Admit nothing more; stop what runs, and leave alone what waits for a person (ASK-3)."""
+    host.life.move(machine.Drain())
+    with trio.CancelScope(shield=True), trio.move_on_after(host.settings.grace_s):
+        for name in tuple(host.kernel.active):
+            if not host.waits(name):
+                await host.kernel.stop(name, STOPPED_BY_HOST)
+
+
+@attrs.frozen(kw_only=True)
+class _Log:
+    """Records workers in the store, so that a successor can end what is left (pool.WorkerLog)."""
+
+    store: SqliteStore
+
+    async def started(self, record: LeftWorker) -> None:
+        """Record durably that this worker lives."""
+        name, epoch = _name(record), self.store.owner.epoch
+        await self.store.writer.submit(lambda txn: record_worker(txn, name, epoch, record))
+
+    async def ended(self, record: LeftWorker) -> None:
+        """Record that its group is gone."""
+        name = _name(record)
+        await self.store.writer.submit(lambda txn: record_worker_ended(txn, name))
+
+
+def _name(record: LeftWorker) -> str:
+    return f"{record.process.pid}-{record.process.started}"

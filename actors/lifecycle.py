@@ -1,0 +1,44 @@
+"""Where this host is in its life: the production table of `host`, driven for real (OWN-3)."""
+
+import attrs
+
+from ..machines.lifecycles import host
+from ..machines.lifecycles.table import Refused
+from .errors import HostNotReadyError
+
+
+@attrs.define(eq=False)
+class HostLife:
+    """The state of one host; every change is a row of the table.
+
+    Attributes:
+        rows: The rows taken so far, in order: the recorded trace of this host's life.
+    """
+
+    state: host.HostState = attrs.field(factory=host.Opening)
+    rows: list[str] = attrs.field(factory=list[str])
+
+    def move(self, seen: host.HostSeen) -> None:
+        """Take one step.
+
+        Raises:
+            HostNotReadyError: `host_not_ready`, where the table refuses it; `state` says why.
+        """
+        stepped = host.TABLE.step(self.state, seen)
+        if isinstance(stepped, Refused):
+            raise HostNotReadyError(state=stepped.phase)
+        self.state, row = stepped
+        self.rows.append(row)
+
+    def admit(self) -> None:
+        """Demand that work is admitted now.
+
+        Raises:
+            HostNotReadyError: `host_not_ready`.
+        """
+        self.move(host.Admit())
+
+    @property
+    def over(self) -> bool:
+        """Say whether nothing can happen any more."""
+        return isinstance(self.state, host.Closed | host.Failed)

@@ -1,0 +1,130 @@
+"""The recovery sequence of a new owner: declared, recorded, with no request or effect (OWN-4)."""
+
+from contextlib import suppress
+from enum import StrEnum
+
+import attrs
+import trio
+
+from ..machines.facts.digests import Domain, digest_json
+from ..machines.recovery.operations import Settlement
+from ..machines.recovery.runs import Repair
+from ..store.journal.claims import RepairClaim
+from ..store.journal.pending import Pending
+from ..store.journal.recovery import (
+    LeftOperation,
+    RepairRun,
+    Seen,
+    SettleLeft,
+    left_operations,
+    startless_claims,
+    unfinished_runs,
+)
+from ..store.port import Store
+from .clock import Clock
+from .tools.effects.files import leftovers, observe
+from .tools.errors import ToolRefusedError
+from .workspace import identity_near
+
+
+class RecoveryStep(StrEnum):
+    """The steps, in their one order (OWN-4)."""
+
+    AUTHORITY = "authority"  # the log was opened and its head compared with the anchor
+    GONE = "gone"  # former owners and their workers, proven gone or not
+    CLAIMS = "claims"  # claims without start
+    OPERATIONS = "operations"  # operations of every run without terminal
+    RUNS = "runs"  # runs without terminal
+    INTERACTIONS = "interactions"  # open requests to people, published again
+    CONTINUATIONS = "continuations"  # planned last; not offered yet
+
+
+@attrs.frozen(kw_only=True)
+class Done:
+    """One recorded step: what it looked at, and what it decided about each."""
+
+    step: RecoveryStep
+    decided: tuple[tuple[str, str], ...]
+
+
+@attrs.frozen(kw_only=True)
+class Recovery:
+    """What recovery did; a second recovery of the same log decides the same and adds no fact."""
+
+    trace: tuple[Done, ...]
+
+    def of(self, step: RecoveryStep) -> dict[str, str]:
+        """Return what a step decided, by subject."""
+        return {
+            name: word for done in self.trace if done.step is step for name, word in done.decided
+        }
+
+
+async def recover(store: Store, clock: Clock, *, gone: bool) -> Recovery:
+    """Run the sequence once and return its trace (OWN-4).
+
+    Args:
+        store: The owned store.
+        clock: Tells which deadlines have passed.
+        gone: Whether all former epochs are proven gone; without it nothing of theirs is settled.
+    """
+    trace = [
+        Done(step=RecoveryStep.AUTHORITY, decided=(("head", str(_head(store))),)),
+        Done(step=RecoveryStep.GONE, decided=(("former_epochs", "gone" if gone else "alive"),)),
+    ]
+    claims = [
+        (name, str(await store.submit(RepairClaim(claim=name))))
+        for name in store.read(startless_claims)
+    ]
+    trace.append(Done(step=RecoveryStep.CLAIMS, decided=tuple(claims)))
+    runs = store.read(unfinished_runs)
+    operations = [
+        (left.operation, str(await _settle(store, left)))
+        for name in runs
+        for left in _left(store, name)
+    ]
+    trace.append(Done(step=RecoveryStep.OPERATIONS, decided=tuple(operations)))
+    closed = [(name, str(await _repair(store, clock, name))) for name in runs]
+    trace.append(Done(step=RecoveryStep.RUNS, decided=tuple(closed)))
+    asks = [(ask, name) for name in store.read(unfinished_runs) for ask in _open_asks(store, name)]
+    trace.append(Done(step=RecoveryStep.INTERACTIONS, decided=tuple(asks)))
+    trace.append(Done(step=RecoveryStep.CONTINUATIONS, decided=()))
+    return Recovery(trace=tuple(trace))
+
+
+def _head(store: Store) -> int:
+    return store.read(lambda view: view.last().ordinal)
+
+
+def _left(store: Store, run: str) -> tuple[LeftOperation, ...]:
+    return store.read(lambda view: left_operations(view, run))
+
+
+def _open_asks(store: Store, run: str) -> tuple[str, ...]:
+    return store.read(lambda view: view.pending(Pending.ASK_OPEN, run))
+
+
+async def _settle(store: Store, left: LeftOperation) -> Settlement:
+    """Settle one operation by its contract; only its effect is looked at, nothing is changed."""
+    seen = None
+    if left.settlement is Settlement.OBSERVE:
+        seen = await trio.to_thread.run_sync(lambda: _look(left))
+    return await store.submit(SettleLeft(operation=left.operation, seen=seen))
+
+
+def _look(left: LeftOperation) -> Seen:
+    """Observe a file effect, and remove exactly the temporary file of this operation (OP-6)."""
+    evidence = left.evidence
+    assert evidence is not None
+    found = observe(evidence, identity_near(evidence.target))
+    with suppress(ToolRefusedError):  # What stays changes nothing about what was observed.
+        leftovers(evidence.target, left.operation)
+    told = {"observation": found.observation.value, "seen": found.seen}
+    return Seen(observation=found.observation, observed=digest_json(Domain.EVIDENCE, told))
+
+
+async def _repair(store: Store, clock: Clock, run: str) -> Repair:
+    while True:
+        decided = await store.submit(RepairRun(run=run, now_ts=clock.now_ms()))
+        if decided is not Repair.EXPIRE:
+            return decided

@@ -1,0 +1,93 @@
+"""A directory as a workspace: an identity that moves with it, and nothing else in it (WORK-1)."""
+
+import os
+import uuid
+from pathlib import Path
+from typing import ClassVar, Final
+
+import attrs
+
+from ..machines.facts.codes import Code, CrashworthyError
+
+FOLDER: Final = ".crashworthy"
+_MARKER: Final = "workspace"
+_IGNORE: Final = "*\n"
+_MARKER_BYTES_MAX: Final = 128
+
+
+@attrs.define(eq=False, kw_only=True)
+class WorkspaceUnusableError(CrashworthyError):
+    """A directory cannot serve as a workspace; nothing was left in it."""
+
+    code: ClassVar[Code] = Code.WORKSPACE_UNUSABLE
+    path: str
+    reason: str
+
+
+def attach(path: Path) -> tuple[str, str]:
+    """Return the canonical path and identity of a workspace, marking it the first time.
+
+    The marker lies in a folder of its own that ignores itself, so that Git stays clean. Two
+    processes that mark one directory at once agree: the first marker stays.
+
+    Raises:
+        WorkspaceUnusableError: `workspace_unusable`, no directory, or it cannot be written.
+    """
+    try:
+        root = path.resolve(strict=True)
+        known = _read(root)
+        if known is None:
+            _mark(root)
+            known = _read(root)
+    except OSError as error:
+        raise WorkspaceUnusableError(
+            path=str(path), reason=os.strerror(error.errno or 0)
+        ) from error
+    if known is None:
+        raise WorkspaceUnusableError(path=str(path), reason="its marker cannot be read")
+    return str(root), known
+
+
+def identity_near(target: str) -> str:
+    """Return the identity of the workspace that a path lies in; empty when it lies in none."""
+    for folder in Path(target).parents:
+        try:
+            known = _read(folder)
+        except OSError:
+            continue
+        if known is not None:
+            return known
+    return ""
+
+
+def _read(root: Path) -> str | None:
+    try:
+        fd = os.open(
+            root / FOLDER / _MARKER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        text = os.read(fd, _MARKER_BYTES_MAX).decode("ascii", "replace").strip()
+    finally:
+        os.close(fd)
+    return text or None
+
+
+def _mark(root: Path) -> None:
+    folder = root / FOLDER
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitignore").write_text(_IGNORE)
+    aside = folder / f"{_MARKER}.{uuid.uuid4().hex}"
+    fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(fd, f"ws_{uuid.uuid4().hex}\n".encode())
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    try:
+        os.link(aside, folder / _MARKER)  # Atomic, and fails if another process was first.
+    except FileExistsError:
+        pass
+    finally:
+        aside.unlink()
