@@ -132,6 +132,15 @@ class Active:
 
 
 @attrs.frozen(kw_only=True)
+class Placing:
+    """Calls of the open request are being placed; its finish follows in the unit (LOG-7a)."""
+
+    epoch: int
+    calls: int
+    troubled: bool
+
+
+@attrs.frozen(kw_only=True)
 class Stopping:
     """A stop intent is durable; only what ends the run is admitted (RUN-4)."""
 
@@ -156,7 +165,7 @@ class Ended:
     """The terminal is written; nothing follows (LOG-4)."""
 
 
-RunState: TypeAlias = Absent | Opened | Active | Stopping | Repairing | Ended
+RunState: TypeAlias = Absent | Opened | Active | Placing | Stopping | Repairing | Ended
 
 # --- seen events: what `classify` makes of a fact ---
 
@@ -409,16 +418,23 @@ def _requests(state: Active, seen: Request) -> bool:
 
 
 def _streams(state: Active, seen: Output) -> bool:
-    return (
-        seen.epoch == state.epoch
-        and state.last is Last.OPEN
-        and seen.request is Named.SAME
-        and state.calls == 0
-    )
-
-
-def _places(state: Active, seen: Call) -> bool:
     return seen.epoch == state.epoch and state.last is Last.OPEN and seen.request is Named.SAME
+
+
+def _places_first(state: Active, seen: Call) -> bool:
+    return seen.epoch == state.epoch and state.last is Last.OPEN and seen.request is Named.SAME
+
+
+def _places_more(state: Placing, seen: Call) -> bool:
+    return seen.epoch == state.epoch and seen.request is Named.SAME
+
+
+def _states_calls(state: Placing, seen: Settlement) -> bool:
+    return seen.end is End.CALLS and seen.request is Named.SAME and seen.epoch == state.epoch
+
+
+def _cuts_calls(state: Placing, seen: Settlement) -> bool:
+    return seen.end is End.CUT and seen.request is Named.SAME and seen.epoch == state.epoch
 
 
 def _open_request(state: Live, seen: Settlement) -> bool:
@@ -426,21 +442,7 @@ def _open_request(state: Live, seen: Settlement) -> bool:
 
 
 def _states_stop(state: Active, seen: Settlement) -> bool:
-    return (
-        _open_request(state, seen)
-        and seen.end is End.STOP
-        and seen.epoch == state.epoch
-        and state.calls == 0
-    )
-
-
-def _states_calls(state: Active, seen: Settlement) -> bool:
-    return (
-        _open_request(state, seen)
-        and seen.end is End.CALLS
-        and seen.epoch == state.epoch
-        and state.calls > 0
-    )
+    return _open_request(state, seen) and seen.end is End.STOP and seen.epoch == state.epoch
 
 
 def _states_cut(state: Active, seen: Settlement) -> bool:
@@ -448,21 +450,11 @@ def _states_cut(state: Active, seen: Settlement) -> bool:
 
 
 def _fails(state: Live, seen: Settlement) -> bool:
-    return (
-        _open_request(state, seen)
-        and seen.end is End.FAILED
-        and seen.epoch == state.epoch
-        and state.calls == 0
-    )
+    return _open_request(state, seen) and seen.end is End.FAILED and seen.epoch == state.epoch
 
 
 def _loses(state: Live, seen: Settlement) -> bool:
-    return (
-        _open_request(state, seen)
-        and seen.end is End.LOST
-        and seen.epoch >= state.epoch
-        and state.calls == 0
-    )
+    return _open_request(state, seen) and seen.end is End.LOST and seen.epoch >= state.epoch
 
 
 def _dispatches(state: Active, seen: Dispatch) -> bool:
@@ -586,10 +578,13 @@ _FRESH: Final = {
     "grants": 0,
     "troubled": False,
 }
+_STEP: Final = {"operations": 0, "asks": 0, "grants": 0}
 _E: Final = ("epoch",)
 
 # Legend: adds moves counters, sets writes constants, takes copies from the event; the rest is carried.
-# T9..T12 are the only ways a request finishes, T13/T14 the ways it is lost; only T9 leads to completed.
+# T9..T12 and T40 are the only ways a request finishes, T13/T14 the ways it is lost; only T9 leads to
+# completed. Calls are counted in a state that may not rest (T8, T39), so that no crash and no stop can
+# come between the calls of a step and its finish (LOG-7a).
 # fmt: off
 _ROWS: Final = (
     #    id         from       event       guard                to
@@ -600,9 +595,9 @@ _ROWS: Final = (
     row("RUN.T5",  Active,    Steering,   _steers,             Active,    sets={"last": Last.STEERED}),
     row("RUN.T6",  Active,    Request,    _requests,           Active,    sets={"last": Last.OPEN}),
     row("RUN.T7",  Active,    Output,     _streams,            Active),
-    row("RUN.T8",  Active,    Call,       _places,             Active,    adds={"calls": 1}),
+    row("RUN.T8",  Active,    Call,       _places_first,       Placing,   sets={"calls": 1}),
     row("RUN.T9",  Active,    Settlement, _states_stop,        Active,    sets={"last": Last.STOP, "troubled": False}),
-    row("RUN.T10", Active,    Settlement, _states_calls,       Active,    sets={"last": Last.CALLS, "troubled": False}),
+    row("RUN.T10", Placing,   Settlement, _states_calls,       Active,    sets={**_STEP, "last": Last.CALLS, "troubled": False}),
     row("RUN.T11", Active,    Settlement, _states_cut,         Active,    sets={"last": Last.CUT}),
     row("RUN.T12", Active,    Settlement, _fails,              Active,    sets={"last": Last.FAILED, "troubled": True}),
     row("RUN.T13", Active,    Settlement, _loses,              Active,    sets={"last": Last.LOST}),
@@ -631,12 +626,22 @@ _ROWS: Final = (
     row("RUN.T36", Active,    Ending,     _ends_failed,        Ended),
     row("RUN.T37", Stopping,  Ending,     _ends_aborted,       Ended),
     row("RUN.T38", Repairing, Ending,     _repair_ends,        Ended),
+    row("RUN.T39", Placing,   Call,       _places_more,        Placing,   adds={"calls": 1}),
+    row("RUN.T40", Placing,   Settlement, _cuts_calls,         Active,    sets={**_STEP, "last": Last.CUT}),
 )
 # fmt: on
 
 
 def _foreign(state: Live, seen: RunSeen) -> bool:
     return seen.epoch != state.epoch
+
+
+def _elsewhere(state: Placing, seen: RunSeen) -> bool:
+    return seen.epoch != state.epoch
+
+
+def _of_the_placed(_state: Placing, seen: Settlement) -> bool:
+    return seen.request is Named.SAME
 
 
 def _undirected(_state: Opened | Active, seen: UserText | Steering) -> bool:
@@ -705,6 +710,11 @@ _DENIALS: Final = (
     deny(Code.TARGET_RESERVED, source=Absent, event=Opening),
     deny(Code.ALREADY_OPENED, source=Active, event=Opening),
     deny(Code.ALREADY_OPENED, source=Opened, event=Opening),
+    deny(Code.ALREADY_OPENED, source=Placing, event=Opening),
+    deny(Code.RUN_NOT_ATTACHED, source=Placing, when=_elsewhere),
+    deny(Code.FINISH_CONTRADICTS_CALLS, source=Placing, event=Settlement, when=_of_the_placed),
+    deny(Code.REQUEST_NOT_OPEN, source=Placing, event=Settlement),
+    deny(Code.REQUEST_NOT_OPEN, source=Placing, event=Call),
     deny(Code.ALREADY_OPENED, source=Stopping, event=Opening),
     deny(Code.MESSAGE_NOT_TAKEN, source=Opened, event=UserText, when=_undirected),
     deny(Code.RUN_NOT_WAITING, source=Active, event=Reattach, when=_not_waiting),
@@ -742,7 +752,7 @@ TABLE: Final[Table[RunState, RunSeen]] = Table(
     machine="run",
     prefix="RUN",
     start=Absent(),
-    states=(Absent, Opened, Active, Stopping, Repairing, Ended),
+    states=(Absent, Opened, Active, Placing, Stopping, Repairing, Ended),
     events=(
         Opening,
         UserText,
@@ -771,9 +781,10 @@ TABLE: Final[Table[RunState, RunSeen]] = Table(
         Absent: Code.NOT_OPENED,
         Opened: Code.RUN_NEEDS_USER_TEXT,
         Active: Code.ALREADY_OPENED,
+        Placing: Code.REQUEST_OPEN,
         Stopping: Code.RUN_STOPPING,
         Repairing: Code.REPAIR_ONLY_FAILS,
         Ended: Code.RUN_SEALED,
     },
-    transient=frozenset((Opened, Repairing)),
+    transient=frozenset((Opened, Placing, Repairing)),
 )

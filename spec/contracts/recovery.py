@@ -161,11 +161,8 @@ def _repair(orphan: Orphan, state: run.Active) -> Repair:
 def run_admits_its_repair(orphan: Orphan, epoch: int) -> bool:
     """FIX.C2: A successor's repair is admitted by the run to its last fact, and leaves it ended.
 
-    Calls still uncounted by a settlement do not rest: they are in one unit with it (LOG-7a).
-
     pre: run_state.valid(orphan.state) and isinstance(orphan.state, run.Active | run.Stopping)
     pre: epoch > orphan.state.epoch and orphan.state.asks <= 2
-    pre: orphan.state.last is not run.Last.OPEN or orphan.state.calls == 0
     post: __return__
     """
     repair = runs.RUN_REPAIR.answer(orphan)

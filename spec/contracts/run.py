@@ -1,5 +1,7 @@
 """The contracts of the run, part one: how it begins, asks its model, stops and ends."""
 
+import attrs
+
 from ...machines.facts.codes import Code
 from ...machines.lifecycles import run as machine
 from ...machines.lifecycles.run import (
@@ -16,6 +18,7 @@ from ...machines.lifecycles.run import (
     Opened,
     Opening,
     Output,
+    Placing,
     Reattach,
     Repairing,
     Request,
@@ -103,22 +106,25 @@ def streams_while_asking(state: RunState, seen: Output) -> bool:
     post: __return__
     """
     expected: RunState | None = None
-    if isinstance(state, Active) and state.last is Last.OPEN and state.calls == 0:
+    if isinstance(state, Active) and state.last is Last.OPEN:
         mine = seen.epoch == state.epoch and seen.request is Named.SAME
         expected = state if mine else None
     return run_state.leads(machine.TABLE.step(state, seen), expected)
 
 
 def places_calls_while_asking(state: RunState, seen: Call) -> bool:
-    """RUN.C6: Each call of the open request is counted.
+    """RUN.C6: Each call of the open request is counted, in a state that must not rest.
 
     pre: run_state.valid(state)
     post: __return__
     """
     expected: RunState | None = None
-    if isinstance(state, Active) and state.last is Last.OPEN:
+    placing = isinstance(state, Placing)
+    if placing or (isinstance(state, Active) and state.last is Last.OPEN):
+        placed = state.calls if placing else 0
+        more = Placing(epoch=state.epoch, calls=placed + 1, troubled=state.troubled)
         mine = seen.epoch == state.epoch and seen.request is Named.SAME
-        expected = run_state.changed(state, calls=state.calls + 1) if mine else None
+        expected = more if mine else None
     return run_state.leads(machine.TABLE.step(state, seen), expected)
 
 
@@ -131,15 +137,18 @@ def hears_its_model(state: RunState, seen: Settlement) -> bool:
     """
     expected: RunState | None = None
     same = seen.request is Named.SAME
+    if isinstance(state, Placing) and same and seen.epoch == state.epoch:
+        heard = attrs.evolve(run_state.fresh(state.epoch), calls=state.calls)
+        if seen.end is End.CALLS:
+            expected = run_state.changed(heard, last=Last.CALLS)
+        if seen.end is End.CUT:
+            expected = run_state.changed(heard, last=Last.CUT, troubled=state.troubled)
     if isinstance(state, Active) and state.last is Last.OPEN and same and seen.epoch == state.epoch:
-        silent = state.calls == 0
-        if seen.end is End.STOP and silent:
+        if seen.end is End.STOP:
             expected = run_state.changed(state, last=Last.STOP, troubled=False)
-        if seen.end is End.CALLS and not silent:
-            expected = run_state.changed(state, last=Last.CALLS, troubled=False)
         if seen.end is End.CUT:
             expected = run_state.changed(state, last=Last.CUT)
-        if seen.end is End.FAILED and silent:
+        if seen.end is End.FAILED:
             expected = run_state.changed(state, last=Last.FAILED, troubled=True)
     return run_state.leads(machine.TABLE.step(state, seen), expected)
 
@@ -153,9 +162,9 @@ def closes_a_request_nobody_heard(state: RunState, seen: Settlement) -> bool:
     """
     expected: RunState | None = None
     if run_state.live(state) and state.last is Last.OPEN and seen.request is Named.SAME:
-        if state.calls == 0 and seen.end is End.LOST and seen.epoch >= state.epoch:
+        if seen.end is End.LOST and seen.epoch >= state.epoch:
             expected = run_state.changed(state, last=Last.LOST)
-        if state.calls == 0 and seen.end is End.FAILED and seen.epoch == state.epoch:
+        if seen.end is End.FAILED and seen.epoch == state.epoch:
             expected = run_state.changed(state, last=Last.FAILED, troubled=True)
     return run_state.leads(machine.TABLE.step(state, seen), expected)
 

@@ -4,7 +4,7 @@ from typing import TypeAlias, TypeGuard
 
 import attrs
 
-from ...machines.lifecycles.run import Active, Last, RunState, Stopping
+from ...machines.lifecycles.run import Active, Last, Placing, RunState, Stopping
 from ...machines.lifecycles.table import Refused
 from .reached import reached
 
@@ -18,6 +18,8 @@ def live(state: RunState) -> TypeGuard[Live]:
 
 def valid(state: RunState) -> bool:
     """Say whether the counts can belong to one step: asks to calls, T1 to finished calls."""
+    if isinstance(state, Placing):
+        return state.calls >= 1
     if not live(state):
         return True
     # `&` and `|`, because every `and` is a fork in the search for a counterexample.
@@ -25,8 +27,8 @@ def valid(state: RunState) -> bool:
     counted = (state.asks >= 0) & (state.grants >= 0) & (asked <= state.calls)
     if state.last is Last.CALLS:
         return counted & (state.operations >= 0)
-    placed = (state.last is Last.OPEN) | (state.last is Last.CUT) | (state.calls == 0)
-    return counted & placed & (asked == 0) & (state.operations == 0)
+    none = (asked == 0) & (state.operations == 0)
+    return counted & none & ((state.last is Last.CUT) | (state.calls == 0))
 
 
 def idle(state: Live) -> bool:
