@@ -82,7 +82,7 @@ def _recorded(subject: Operation) -> Answer:
         result=outcome.says.result,
         is_error=outcome.says.is_error,
         cut=outcome.says.cut,
-        events=(outcome.event.id,),
+        events=(outcome.id,),
         stable=True,
     )
 

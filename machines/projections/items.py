@@ -17,7 +17,7 @@ from ..facts.model import Attachment, RuntimeEvent, Text, Thinking
 from ..facts.vocabulary import Cause, Kind, Visibility
 from .answers import Answer, answer_to
 from .losses import Loss, LossReason, omitted
-from .records import Fact, Operation, Reading, Run, Step
+from .records import Fact, Operation, Reading, Run, Step, Trouble
 
 
 @attrs.frozen(kw_only=True)
@@ -154,9 +154,13 @@ def _continued(reading: Reading) -> set[str]:
 def _tell_run(run: Run, reasons: dict[str, LossReason]) -> list[Item]:
     items: list[Item] = []
     for said in run.said:
-        item = _tell_words(said) if isinstance(said, Fact) else _tell_step(run, said, reasons)
-        if item is not None:
-            items.append(item)
+        match said:
+            case Fact():
+                items.extend(_tell_words(said))
+            case Step():
+                items.extend(_tell_step(run, said, reasons))
+            case Trouble():
+                pass  # Errors are no content (LOG-6).
     return items
 
 
@@ -164,21 +168,21 @@ def _shown(event: RuntimeEvent) -> bool:
     return event.visibility is Visibility.VISIBLE
 
 
-def _tell_words(said: Fact[Text]) -> UserItem | None:
+def _tell_words(said: Fact[Text]) -> Sequence[UserItem]:
     text, attachments = said.says.text, said.says.attachments
     if not _shown(said.event) or not (text.strip() or attachments):
-        return None
-    return UserItem(event=said.id, text=text, attachments=attachments)
+        return ()
+    return (UserItem(event=said.id, text=text, attachments=attachments),)
 
 
-def _tell_step(run: Run, step: Step, reasons: dict[str, LossReason]) -> StepItem | None:
+def _tell_step(run: Run, step: Step, reasons: dict[str, LossReason]) -> Sequence[StepItem]:
     if not step.request.finished:
         reasons |= dict.fromkeys(_events_of(step), LossReason.NOT_FINISHED)
-        return None
+        return ()
     calls = [_tell_call(one, open_run=run.end is None) for one in step.calls if _is_shown(one)]
     if None in calls:
         reasons |= dict.fromkeys(_events_of(step), LossReason.PENDING)
-        return None
+        return ()
     item = StepItem(
         request=step.request.id,
         signer=None if run.opening is None else run.opening.says.profile.backend,
@@ -190,7 +194,7 @@ def _tell_step(run: Run, step: Step, reasons: dict[str, LossReason]) -> StepItem
         ),
         calls=tuple(call for call in calls if call is not None),
     )
-    return item if item.thoughts or item.texts or item.calls else None
+    return (item,) if item.thoughts or item.texts or item.calls else ()
 
 
 def _tell_thought(said: Fact[Thinking]) -> ThoughtItem:
@@ -206,7 +210,7 @@ def _tell_call(subject: Operation, *, open_run: bool) -> CallItem | None:
     if call is None or answer is None:
         return None
     return CallItem(
-        event=call.event.id,
+        event=call.id,
         operation=subject.id,
         label=call.says.label,
         name=call.says.name,
@@ -218,8 +222,8 @@ def _tell_call(subject: Operation, *, open_run: bool) -> CallItem | None:
 def _events_of(step: Step) -> list[str]:
     """Return the facts of a step that is left out, the outcomes of its calls among them."""
     said = [one.id for one in step.thoughts] + [one.id for one in step.texts]
-    calls = [one.call.event.id for one in step.calls if one.call is not None]
-    return said + calls + [one.outcome.event.id for one in step.calls if one.outcome is not None]
+    calls = [one.call.id for one in step.calls if one.call is not None]
+    return said + calls + [one.outcome.id for one in step.calls if one.outcome is not None]
 
 
 _REASONS: Final[Mapping[Kind, LossReason]] = MappingProxyType(

@@ -183,15 +183,15 @@ def _add_trouble(run: Run, event: RuntimeEvent, failure: Failure, message: str |
     if newest and message is None and request is not None and newest.request == request:
         newest.events.append(event)
         return
-    run.troubles.append(
-        Trouble(
-            events=[event],
-            failure=failure,
-            message=message,
-            request=request,
-            operation=event.refs.operation,
-        )
+    trouble = Trouble(
+        events=[event],
+        failure=failure,
+        message=message,
+        request=request,
+        operation=event.refs.operation,
     )
+    run.troubles.append(trouble)
+    run.said.append(trouble)
 
 
 def _take_output(_reading: Reading, run: Run, event: RuntimeEvent) -> None:

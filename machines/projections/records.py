@@ -61,6 +61,11 @@ class CallFact:
     placed: CallPlaced
     says: FunctionCall
 
+    @property
+    def id(self) -> str:
+        """Return the event's id."""
+        return self.event.id
+
 
 @attrs.frozen(kw_only=True)
 class OutcomeFact:
@@ -69,6 +74,11 @@ class OutcomeFact:
     event: RuntimeEvent
     ended: Outcome
     says: FunctionResponse
+
+    @property
+    def id(self) -> str:
+        """Return the event's id."""
+        return self.event.id
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -159,8 +169,8 @@ class Trouble:
     recovered: bool = False
 
 
-Said: TypeAlias = Fact[Text] | Step
-"""What a run said, in order: words of a user, and steps."""
+Said: TypeAlias = Fact[Text] | Step | Trouble
+"""What happened in a run, in order: words of a user, steps, and errors."""
 
 
 @attrs.define(eq=False, kw_only=True)

@@ -70,6 +70,11 @@ def standing_of(subject: Operation, *, open_run: bool) -> Standing:
     return RESOLVER.answer(Standpoint(state=operation_state(subject), open=open_run))
 
 
+def settleable(run: Run, subject: Operation, *, live: bool) -> bool:
+    """Tell whether the run may still answer a call: it is open, and a T1 has a live owner."""
+    return run.end is None and (live or subject.dispatch is None)
+
+
 def park_of(subject: Operation, *, open_run: bool) -> Park | None:
     """Return why a call waits for a person, or None if it does not."""
     match standing_of(subject, open_run=open_run):

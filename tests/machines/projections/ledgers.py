@@ -20,7 +20,6 @@ from crashworthy.machines.facts.model import (
     LateOutcome,
     MessageQueued,
     MessageReturned,
-    Outcome,
     OutputCut,
     Refs,
     RunOpened,
@@ -42,9 +41,7 @@ from crashworthy.machines.facts.vocabulary import (
     Finish,
     Intent,
     Kind,
-    OutcomeBy,
     OutcomeResult,
-    OutcomeState,
     RecoveryMode,
     RequestResult,
     ReturnReason,
@@ -209,7 +206,7 @@ class Teller:
             attempt += 1
             name = story.request_name(step, attempt - 1)
             story.book.tell(story.request(step, attempt, name))
-        match draw.one("calls", "calls", "stop", "length", "open", "failed"):
+        match draw.one(*["calls"] * 6, "stop", "length", "open", "failed"):
             case "open":
                 return False
             case "failed":
@@ -278,7 +275,7 @@ class Teller:
         assert cell is not None
         match cell.state:
             case operation.Called():
-                match draw.one("dispatch", "dispatch", "refuse", "ask", "leave"):
+                match draw.one(*["dispatch"] * 4, "refuse", "ask", "ask", "leave"):
                     case "dispatch":
                         self.dispatch(call, None)
                     case "refuse":
@@ -291,7 +288,7 @@ class Teller:
                         pass
             case operation.Asked():
                 self.move_ask(call, self.asked[name])
-            case operation.Dispatched() if draw.one(True, True, False):
+            case operation.Dispatched() if draw.one(True, False, False):
                 self.outcome(call)
             case _:
                 pass
@@ -366,7 +363,7 @@ class Teller:
         story, draw = self.story, self.draw
         if isinstance(self.state(), run.Ended):
             return
-        match draw.one("die", "die", "stop", "fail", "complete"):
+        match draw.one("die", "die", "die", "stop", "fail", "complete"):
             case "die":
                 self.die()
             case "stop":
@@ -466,6 +463,9 @@ class Teller:
         """Let a person and late news speak about what nobody could settle."""
         story, draw = self.story, self.draw
         book = story.book
+        if draw.some():  # The host was started anew since.
+            book.epoch += 1
+            book.gone_epoch = book.epoch - 1
         for name, cell in list(book.cells.items()):
             if name[0] is not Machine.OPERATION or cell.memo.get("run") != story.run:
                 continue

@@ -1,12 +1,10 @@
 """Any ledger, cut at any fact, tells a model a strict history (BR-01, BR-03, G2)."""
 
-import attrs
 from hypothesis import given
 
 from crashworthy.machines.facts.model import RuntimeEvent
-from crashworthy.machines.projections.checker import check_history
 from crashworthy.machines.projections.history import history
-from crashworthy.machines.projections.target import Capabilities, ThinkingForm
+from crashworthy.machines.projections.target import Capabilities
 
 from .ledgers import sessions
 
