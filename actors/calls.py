@@ -1,6 +1,8 @@
 """The calls of one step: each examined, asked about, dispatched and settled on its own (OP-1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol
 
 import attrs
 import trio
@@ -33,6 +35,7 @@ from ..machines.facts.vocabulary import (
 )
 from ..store.journal import writers
 from ..store.journal.errors import UnitRefusedError
+from .gravity import gravest
 from .live import Piece, PieceOf
 from .means import Means
 from .pen import Pen
@@ -48,6 +51,19 @@ from .tools.outcome import Settled, settle
 from .tools.runner import Audience, WorkOrder
 from .waiting import Waiting
 
+
+class Tail(Protocol):
+    """Keeps the newest part of one call's live output."""
+
+    def add(self, text: str) -> None:
+        """Take a piece; never waits."""
+        ...
+
+    async def keep(self) -> None:
+        """Store what came, now and then, until cancelled."""
+        ...
+
+
 _BLOCKS = frozenset((OutcomeResult.BLOCKED,))
 _GOOD = frozenset((OutcomeResult.OK, OutcomeResult.RECONCILED))
 
@@ -59,6 +75,7 @@ class Calls:
     pen: Pen
     means: Means
     waiting: Waiting
+    tails: Callable[[str], Tail]
     _unknown: bool = False
 
     async def settle_all(self) -> bool:
@@ -66,10 +83,19 @@ class Calls:
 
         Returns:
             Whether all have an outcome. False: at least one effect's outcome is unknown (OP-2).
+
+        Raises:
+            CrashworthyError: The gravest of what the calls ran into.
         """
-        async with trio.open_nursery() as nursery:
-            for call in read_progress(self.pen.facts).open_calls():
-                nursery.start_soon(self._finish, call.operation)
+        failure: BaseException | None = None
+        try:
+            async with trio.open_nursery() as nursery:
+                for call in read_progress(self.pen.facts).open_calls():
+                    nursery.start_soon(self._finish, call.operation)
+        except BaseExceptionGroup as group:
+            failure = gravest(group)
+        if failure is not None:
+            raise failure
         return not self._unknown
 
     async def _finish(self, operation: str) -> None:
@@ -237,8 +263,9 @@ class Calls:
 
     async def _run(self, call: CallProgress, order: WorkOrder) -> None:
         started = trio.current_time()
-        audience = Audience(show=self._shower(call.operation), spools=self.means.spools)
-        ending = await self.means.runner.run(order, audience)
+        async with self._tail(call.operation) as show:
+            audience = Audience(show=show, spools=self.means.spools)
+            ending = await self.means.runner.run(order, audience)
         settlement = settle(order.tool, ending)
         if not isinstance(settlement, Settled):
             self._unknown = True
@@ -274,7 +301,7 @@ class Calls:
             )
             for kept in ending.artifacts
         )
-        await self.pen.append(writers.settle(fact, *artifacts), (fact, *artifacts))
+        await self.pen.append_surely(writers.settle(fact, *artifacts), (fact, *artifacts))
 
     async def _tell_answer(self, call: CallProgress) -> None:
         """Consume an answered question by T1, and settle with the answers at once (ASK-3)."""
@@ -295,12 +322,16 @@ class Calls:
             content,
             Outcome(state=OutcomeState.SETTLED, result=OutcomeResult.OK, by=OutcomeBy.TOOL),
         )
-        await self.pen.append(writers.settle(outcome), (outcome,))
+        await self.pen.append_surely(writers.settle(outcome), (outcome,))
 
-    def _shower(self, operation: str) -> Callable[[str], None]:
+    @asynccontextmanager
+    async def _tail(self, operation: str) -> AsyncGenerator[Callable[[str], None]]:
+        """Yield where live output goes: shown at once, its tail kept for who reopens (LOG-5)."""
         spine, bus = self.pen.spine, self.pen.bus
+        tail = self.tails(operation)
 
         def show(text: str) -> None:
+            tail.add(text)
             bus.publish(
                 Piece(
                     session=spine.session,
@@ -311,7 +342,10 @@ class Calls:
                 )
             )
 
-        return show
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(tail.keep)
+            yield show
+            nursery.cancel_scope.cancel()
 
 
 def _denied(call: CallProgress) -> Refuse:

@@ -12,6 +12,7 @@ from ..machines.facts.ids import IdSource, Prefix
 from ..machines.facts.model import (
     Budgets,
     MessageQueued,
+    MessageReturned,
     RunEnded,
     RunOpened,
     RuntimeEvent,
@@ -22,6 +23,7 @@ from ..machines.facts.vocabulary import (
     Author,
     Cause,
     Intent,
+    ReturnReason,
     RunFailure,
     RunStatus,
 )
@@ -247,7 +249,7 @@ class Kernel:
             self.active.pop(active.pen.spine.run, None)
             active.finished.set()
         if not active.scope.cancelled_caught:
-            await self._go_on(active.session, means)
+            await self.go_on(active.session, means)
 
     async def _outcome(self, actor: RunActor) -> RunEnded | None:
         """Return how the run ends; a storage failure ends it as one, if it can be written.
@@ -258,7 +260,9 @@ class Kernel:
             StoreClosedError: `store_closed`.
         """
         try:
-            return await actor.run()
+            with trio.move_on_after(self._left_s(actor.pen)):
+                return await actor.run()
+            return RunEnded(status=RunStatus.FAILED, failure=RunFailure.DEADLINE)
         except UnitRefusedError:
             # Somebody else moved the run on: a stop, an end. Its facts say what happened.
             return None
@@ -270,6 +274,14 @@ class Kernel:
             # A bug of ours costs this run, and is told; it never costs its neighbours.
             _LOG.exception("run %s failed inside the runtime", actor.pen.spine.run)
             return RunEnded(status=RunStatus.FAILED, failure=RunFailure.INTERNAL)
+
+    def _left_s(self, pen: Pen) -> float:
+        """Return the seconds until the run's durable deadline; infinite without one (RUN-8)."""
+        opened = pen.facts[0].actions
+        budgets = opened.budgets if isinstance(opened, RunOpened) else None
+        if budgets is None or budgets.deadline_ts is None:
+            return float("inf")
+        return max(0.0, (budgets.deadline_ts - self.clock.now_ms()) / 1000)
 
     async def _end(self, active: Active, end: RunEnded) -> None:
         """Write the terminal; keep trying while the environment refuses, and give way to a stop.
@@ -291,7 +303,7 @@ class Kernel:
                 continue
             return
 
-    async def _go_on(self, session: str, means: Means) -> None:
+    async def go_on(self, session: str, means: Means) -> None:
         """Open the next turn if a follow-up waits for it (RUN-6)."""
         queued = queued_messages(self.store, session, Pending.MESSAGE_FOLLOW_UP)
         if queued:
@@ -341,6 +353,23 @@ class Kernel:
         except UnitRefusedError:
             return
         self.bus.publish(Committed(event=fact))
+        await self._return_follow_ups(spine.session)
+
+    async def _return_follow_ups(self, session: str) -> None:
+        """Hand back what waited for the next turn: a stop takes it off the queue too (RUN-6)."""
+        now = self.clock.now_ms()
+        at = compose.At(spine=compose.control_spine(session), ts=now)
+        action = MessageReturned(reason=ReturnReason.STOPPED)
+        facts = tuple(
+            compose.message_returned(
+                at, self.ids.next_id(Prefix.FACT), str(message.refs.message), action
+            )
+            for message in queued_messages(self.store, session, Pending.MESSAGE_FOLLOW_UP)
+        )
+        if facts:
+            await self.store.submit(writers.return_messages(*facts))
+            for fact in facts:
+                self.bus.publish(Committed(event=fact))
 
     async def abandon(self, name: str) -> None:
         """Give up a waiting run on a person's word (ASK-3).

@@ -86,7 +86,7 @@ class Means:
     clock: Clock
     profile: ExecutionProfile
     system: tuple[tuple[str, str], ...] = ()
-    patience: Patience = Patience()
+    patience: Patience = attrs.field(factory=Patience)
     steps_max: int | None = None
 
     @property

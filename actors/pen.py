@@ -1,19 +1,24 @@
 """The one hand that writes for a run: durable first, then true in memory, then visible (RUN-2)."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import attrs
+import trio
 
 from ..machines.facts import compose
 from ..machines.facts.ids import IdSource
 from ..machines.facts.model import RuntimeEvent, Spine
+from ..store.errors import StorageError
 from ..store.journal.append import Appended
 from ..store.journal.orders import Order
 from .clock import Clock
 from .live import Bus, Committed
 
 T = TypeVar("T")
+
+_RETRY_S: Final = 0.1
+_RETRY_S_MAX: Final = 5.0
 
 
 class Desk(Protocol):
@@ -61,6 +66,25 @@ class Pen:
         appended = await self.desk.submit(order)
         self.take(facts)
         return appended
+
+    async def append_surely(
+        self, order: Order[Appended], facts: Sequence[RuntimeEvent]
+    ) -> Appended:
+        """Write what must not be lost while this process lives: an outcome that already happened.
+
+        While the environment refuses, the same bytes are tried again; nobody is shown the outcome
+        and no step is taken past it before it is durable (STORE-9).
+
+        Raises:
+            CrashworthyError: The order was refused for good, or the store cannot be used any more.
+        """
+        wait_s = _RETRY_S
+        while True:
+            try:
+                return await self.append(order, facts)
+            except StorageError:
+                await trio.sleep(wait_s)
+                wait_s = min(wait_s * 2, _RETRY_S_MAX)
 
     def take(self, facts: Sequence[RuntimeEvent]) -> None:
         """Keep and show facts that are durable; what is known already is not shown again."""

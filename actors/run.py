@@ -32,7 +32,7 @@ from ..machines.projections.target import Capabilities
 from ..store.journal import writers
 from .answering import Block, BlockOf, Reply, StatedCall, Watch, read_reply
 from .backends.contract import Backend, ModelRequest, ToolOffer
-from .calls import Calls
+from .calls import Calls, Tail
 from .live import Piece, PieceOf
 from .means import Means
 from .pen import Pen
@@ -59,6 +59,10 @@ class Snapshots(Protocol):
 
     async def keep(self, stream: str, block: Block) -> None:
         """Take a stream's newest words; written at once the first time, then now and then."""
+        ...
+
+    def tail(self, operation: str) -> Tail:
+        """Return what keeps the tail of a call's live output."""
         ...
 
 
@@ -126,7 +130,9 @@ class RunActor:
         return _failed(RunFailure.BACKEND_FAILED)
 
     async def _settle_calls(self) -> RunEnded | None:
-        calls = Calls(pen=self.pen, means=self.means, waiting=self.waiting)
+        calls = Calls(
+            pen=self.pen, means=self.means, waiting=self.waiting, tails=self.snapshots.tail
+        )
         return None if await calls.settle_all() else _failed(RunFailure.OUTCOME_UNKNOWN)
 
     async def _deliver(self) -> bool:

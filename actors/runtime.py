@@ -82,9 +82,9 @@ class Settings:
     workspace: Path
     backend: BackendFactory
     tools: tuple[Tool, ...] = BUILTIN_TOOLS
-    policy: Policy = Policy()
+    policy: Policy = attrs.field(factory=Policy)
     system: tuple[tuple[str, str], ...] = DEFAULT_PROMPT
-    patience: Patience = Patience()
+    patience: Patience = attrs.field(factory=Patience)
     steps_max: int | None = None
     make: bool = True
     accept_loss: bool = False
@@ -400,9 +400,9 @@ class Session:
         """
         encode(text)
         told = None if key is None else digest_json(Domain.INPUT, {"text": text})
-        await self.runtime.host.kernel.queue(
-            self.id, Text(text=text), Intent.FOLLOW_UP, key=key, told=told
-        )
+        kernel = self.runtime.host.kernel
+        await kernel.queue(self.id, Text(text=text), Intent.FOLLOW_UP, key=key, told=told)
+        await kernel.go_on(self.id, self.runtime.means(self.id))
 
     def facts(self) -> list[RuntimeEvent]:
         """Return everything that happened in this session, in commit order."""

@@ -1,5 +1,7 @@
 """Bounded snapshots of what streams: the first piece at once, then now and then (LOG-5)."""
 
+from contextlib import suppress
+
 import attrs
 import trio
 
@@ -46,3 +48,45 @@ class StreamSnapshots:
             await self.store.submit(order)
         except StorageError:
             self.dropped += 1
+
+    def tail(self, operation: str) -> "OutputTail":
+        """Return what keeps the tail of a call's live output."""
+        return OutputTail(
+            store=self.store, spine=self.spine, operation=operation, every_s=self.every_s
+        )
+
+
+@attrs.define(eq=False, kw_only=True)
+class OutputTail:
+    """Keeps the tail of one call's live output (calls.Tail)."""
+
+    store: Store
+    spine: Spine
+    operation: str
+    every_s: float
+    _text: str = ""
+    _bytes: int = 0
+    _kept: int = 0
+
+    def add(self, text: str) -> None:
+        """Take a piece; memory stays within the cap of a snapshot."""
+        self._bytes += len(text.encode("utf-8", "replace"))
+        self._text = (self._text + text)[-SNAPSHOT_BYTES_MAX:]
+
+    async def keep(self) -> None:
+        """Store what came, now and then, until cancelled."""
+        while True:
+            await trio.sleep(self.every_s)
+            if self._bytes == self._kept:
+                continue
+            self._kept = self._bytes
+            order = UpsertPartial(
+                spine=self.spine,
+                owner=self.operation,
+                stream=f"{self.operation}.output",
+                lane=Lane.OUTPUT,
+                text=self._text,
+                bytes_total=self._bytes,
+            )
+            with suppress(StorageError):  # The outcome carries the whole; this is for a crash.
+                await self.store.submit(order)

@@ -1,0 +1,46 @@
+"""Which of several simultaneous failures a run acts on: what says most about the store."""
+
+from typing import Final
+
+from ..store.errors import (
+    CommitOutcomeUnknownError,
+    StorageError,
+    StoreClosedError,
+    StorePoisonedError,
+)
+from ..store.journal.errors import UnitRefusedError
+
+_ORDER: Final[tuple[type[BaseException], ...]] = (
+    StorePoisonedError,
+    CommitOutcomeUnknownError,
+    StoreClosedError,
+    StorageError,
+    UnitRefusedError,
+)
+
+
+def gravest(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one failure that decides, out of those of tasks that ran side by side.
+
+    Whatever is none of the store's is a bug of ours and comes first of all but a lost store.
+    """
+    found = list(_leaves(group))
+    for kind in _ORDER[:3]:
+        for error in found:
+            if isinstance(error, kind):
+                return error
+    for error in found:
+        if not isinstance(error, _ORDER):
+            return error
+    for kind in _ORDER[3:]:
+        for error in found:
+            if isinstance(error, kind):
+                return error
+    return group
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    leaves: list[BaseException] = []
+    for error in group.exceptions:
+        leaves.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return leaves
