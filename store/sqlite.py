@@ -129,6 +129,14 @@ class SqliteStore:
         with self.reader.snapshot():
             return work(SqlView(self.reader.fetch))
 
+    def transact(self, work: Callable[[Txn], T]) -> T:
+        """Run `work` as one unit in place, for the authority rows of `epochs`.
+
+        Raises:
+            CrashworthyError: As `write`.
+        """
+        return self.writer.submit_sync(work)
+
     def close(self) -> None:
         """End the epoch, empty the WAL, let go of the lock; again does nothing.
 

@@ -24,7 +24,7 @@ from ...machines.facts.model import (
     RuntimeEvent,
     Spine,
 )
-from ...machines.facts.packing import record_packer, record_unpacker
+from ...machines.facts.packing import packer, unpacker
 from ...machines.facts.vocabulary import Author, Cause, Kind, RunFailure, RunStatus
 from ...machines.lifecycles import claim
 from ...machines.lifecycles.cells import Machine
@@ -44,8 +44,8 @@ from .orders import Order, write_unit
 from .records import ClaimRecord, Owner
 from .shapes import Writer
 
-_PACK_PROFILE: Final = record_packer(ExecutionProfile)
-_UNPACK_PROFILE: Final = record_unpacker(ExecutionProfile)
+_PACK_PROFILE: Final = packer(ExecutionProfile)
+_UNPACK_PROFILE: Final = unpacker(ExecutionProfile)
 
 
 class ClaimResult(StrEnum):

@@ -18,7 +18,7 @@ from crashworthy.machines.facts.model import (
     Spine,
     Text,
 )
-from crashworthy.machines.facts.vocabulary import Cause, Finish, Intent
+from crashworthy.machines.facts.vocabulary import Cause, Finish, Intent, RunFailure
 from crashworthy.store.connect import Connector
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.append import Appended
@@ -112,9 +112,12 @@ class Tale(Story):
         self.do(writers.settle(self.outcome(call)))
         return self
 
+    def end_order(self, failure: RunFailure | None = None) -> EndRun:
+        return EndRun(end=self.completed() if failure is None else self.failed(failure))
+
     def ended(self) -> Appended:
         """End the run as completed."""
-        return self.do(EndRun(end=self.completed()))
+        return self.do(self.end_order())
 
     def stopped(self) -> Stopped:
         """Ask the run to stop."""
