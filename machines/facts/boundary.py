@@ -11,7 +11,7 @@ from .forms import a_digest, positive, refuse_ill_formed
 from .illegal import IllegalFactError, kind_of
 from .json_values import Path, render_path
 from .model import SegmentRef, Spine
-from .packing import record_packer, record_unpacker
+from .packing import packer, unpacker
 
 Segment: TypeAlias = SegmentRef
 """A prefix of one run, which is all of it: spine, last sequence, last event id, chain value."""
@@ -210,8 +210,8 @@ def refuse_target(manifest: Manifest, target: Spine) -> None:
 _OWN: Final = ("run", "invocation", "turn")
 """What each segment has to itself, and a target too."""
 
-_PACK: Final = record_packer(Manifest)
-_UNPACK: Final = record_unpacker(Manifest)
+_PACK: Final = packer(Manifest)
+_UNPACK: Final = unpacker(Manifest)
 
 
 def _refuse_reuse(segments: tuple[Segment, ...]) -> None:

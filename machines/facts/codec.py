@@ -1,10 +1,12 @@
 """Bodies and stamps to canonical bytes and back: the only codec of facts (BYTE-2, LOG-2)."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Final, cast
 
+import attrs
+
 from . import canonical
+from .envelope import pack_envelope, unpack_envelope
 from .forms import refuse_ill_formed
 from .illegal import (
     ABSENT,
@@ -15,9 +17,10 @@ from .illegal import (
     UnknownFactError,
     kind_of,
 )
-from .kinds import KINDS, KindSpec, refuse_illegal
+from .kinds import KINDS, refuse_illegal
 from .model import RuntimeEvent, Stamp
-from .packing import Pack, Unpack, packer, record_packer, record_unpacker, unpacker
+from .offences import Offence, blame_object, blame_record
+from .packing import Pack, Unpack, fast_packer, fast_unpacker, packer, unpacker
 from .shapes import Field, fields_of, settled
 from .vocabulary import Kind
 
@@ -29,10 +32,14 @@ def encode_body(event: RuntimeEvent) -> bytes:
     canonical door accepts it. The bytes share nothing with `event`.
 
     Raises:
-        IllegalFactError: `fact_malformed`, `fact_illegal`, `unknown_fact` or `unknown_protocol`.
+        UnknownFactError: `unknown_fact`, a kind that this build does not know.
+        IllegalFactError: `fact_malformed`, `fact_illegal` or `unknown_protocol`.
         CanonicalError: Where text or free JSON is outside the accepted domain (BYTE-1).
     """
-    packed = _packer(event.kind)(event)
+    shape = _SHAPES.get(event.kind)
+    if shape is None:
+        raise UnknownFactError(path=("kind",), found=kind_of(event.kind))
+    packed = shape.pack(event)
     refuse_illegal(event)
     return canonical.encode_trusted(packed)
 
@@ -42,7 +49,8 @@ def decode_body(data: bytes) -> RuntimeEvent:
 
     Raises:
         FactMalformedError: `fact_malformed`.
-        IllegalFactError: `fact_illegal`, `unknown_fact`, `unknown_protocol` or `branch_reserved`.
+        UnknownFactError: `unknown_fact`, a kind, key or word that this build does not know.
+        IllegalFactError: `fact_illegal`, `unknown_protocol` or `branch_reserved`.
         CanonicalError: `bytes_not_canonical` and the other refusals of the canonical door.
     """
     value = canonical.decode(data)
@@ -51,7 +59,10 @@ def decode_body(data: bytes) -> RuntimeEvent:
     kind = value.get("kind")
     if type(kind) is not str:
         raise FactMalformedError(path=("kind",), found=kind_of(kind) if "kind" in value else ABSENT)
-    event = cast("RuntimeEvent", _unpacker(kind)(value))
+    shape = _SHAPES.get(kind)
+    if shape is None:
+        raise UnknownFactError(path=("kind",), found=kind_of(kind))
+    event = shape.unpack(cast("dict[str, object]", value))
     refuse_illegal(event)
     return event
 
@@ -100,38 +111,57 @@ def _refuse_illegal_stamp(stamp: Stamp) -> None:
         raise FactIllegalError(path=("rows",), found=kind_of(stamp.rows))
 
 
-_PACK_STAMP: Final = record_packer(Stamp)
-_UNPACK_STAMP: Final = record_unpacker(Stamp)
+_PACK_STAMP: Final = packer(Stamp)
+_UNPACK_STAMP: Final = unpacker(Stamp)
 
 
 # --- the body of each kind ------------------------------------------------------------------------
 
 
-def _fields(spec: KindSpec) -> tuple[Field, ...]:
-    return settled(fields_of(RuntimeEvent), {"content": spec.content, "actions": spec.actions})
+@attrs.frozen(kw_only=True)
+class _Shape:
+    """How the bodies of one kind are written and read."""
+
+    kind: Kind
+    content: type | None
+    actions: type | None
+    pack_content: Pack | None
+    pack_actions: Pack | None
+    unpack_content: Unpack | None
+    unpack_actions: Unpack | None
+
+    def pack(self, event: RuntimeEvent) -> object:
+        try:
+            return pack_envelope(event, self.pack_content, self.pack_actions)
+        except Offence:
+            blame_record(RuntimeEvent, self._fields(), event)
+
+    def unpack(self, value: dict[str, object]) -> RuntimeEvent:
+        try:
+            return unpack_envelope(value, self.kind, self.unpack_content, self.unpack_actions)
+        except Offence:
+            blame_object(self._fields(), _FOREIGN, value)
+
+    def _fields(self) -> tuple[Field, ...]:
+        parts = {"content": self.content, "actions": self.actions}
+        return settled(fields_of(RuntimeEvent), parts)
 
 
-@cache
-def _packer(kind: Kind) -> Pack:
-    return packer(RuntimeEvent, _fields(_spec(kind)))
+def _shape(kind: Kind) -> _Shape:
+    content: type | None = KINDS[kind].content
+    actions: type | None = KINDS[kind].actions
+    return _Shape(
+        kind=kind,
+        content=content,
+        actions=actions,
+        pack_content=None if content is None else fast_packer(content),
+        pack_actions=None if actions is None else fast_packer(actions),
+        unpack_content=None if content is None else fast_unpacker(content),
+        unpack_actions=None if actions is None else fast_unpacker(actions),
+    )
 
 
-@cache
-def _unpacker(kind: str) -> Unpack:
-    fields = _fields(_spec(kind))
-    declared = {field.name for field in fields}
-    foreign = {name: error for name, error in _FOREIGN.items() if name not in declared}
-    return unpacker(RuntimeEvent, fields, foreign)
-
-
-def _spec(kind: str) -> KindSpec:
-    spec = _KINDS_BY_TEXT.get(kind)
-    if spec is None:
-        raise UnknownFactError(path=("kind",), found=kind_of(kind))
-    return spec
-
-
-_KINDS_BY_TEXT: Final[Mapping[str, KindSpec]] = {str(kind): spec for kind, spec in KINDS.items()}
+_SHAPES: Final[Mapping[str, _Shape]] = {str(kind): _shape(kind) for kind in Kind}
 _FOREIGN: Final[Mapping[str, type[IllegalFactError]]] = {
     "branch": BranchReservedError,
     # Known keys, but not of every kind.

@@ -1,17 +1,18 @@
 """Which values each field may hold by itself: one table of forms, complete by test (LOG-2)."""
 
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, cast
+
+import attrs
 
 from . import model as m
 from .digests import is_digest
 from .ids import is_id
-from .illegal import FactIllegalError, kind_of
+from .illegal import FactIllegalError, IllegalFactError, kind_of
 from .json_values import SAFE_INT_MAX, Path
-from .shapes import Field, Sort, fields_of
-from .straight import Offence, straight
+from .shapes import Sort, fields_of
 
 Form = Callable[[object], bool]
 
@@ -218,50 +219,52 @@ def refuse_ill_formed(record: object) -> None:
     Raises:
         FactIllegalError: `fact_illegal`, with the path from the record down (LOG-2).
     """
-    kind: type = type(record)
+    plan = _PLANS[type(record)]
+    for name, form in plan.single:
+        value: object = getattr(record, name)
+        if value is not None and not form(value):
+            raise FactIllegalError(path=(name,), found=kind_of(value))
+    for name, form in plan.many:
+        for position, item in enumerate(cast("tuple[object, ...]", getattr(record, name))):
+            if item is not None and not form(item):
+                raise FactIllegalError(path=(name, position), found=kind_of(item))
+    for name in plan.record:
+        value = getattr(record, name)
+        if value is not None:
+            _refuse_inside(value, (name,))
+    for name in plan.records:
+        for position, item in enumerate(cast("tuple[object, ...]", getattr(record, name))):
+            _refuse_inside(item, (name, position))
+
+
+def _refuse_inside(record: object, where: Path) -> None:
     try:
-        _judge(kind)(record)
-    except Offence:
-        _blame(record, ())
+        refuse_ill_formed(record)
+    except IllegalFactError as error:
+        error.path = (*where, *error.path)
+        raise
 
 
-@cache
-def _judge(record: type) -> Callable[[object], object]:
-    """Return the straight function that sees whether all fields have their forms."""
-    forms, lines = FORMS[record], [" pass"]
-    names: dict[str, object] = {"judge": _judge}
-    for field in fields_of(record):
-        name = field.name
-        lines.append(f" value = held.{name}")
-        lines.append(" for value in value:" if field.many else " if value is not None:")
-        if field.nullable:
-            lines.append("  if value is None: continue")
-        if field.sort is Sort.RECORD:
-            lines.append("  judge(type(value))(value)")
-        elif forms.get(name, anything) is not anything:
-            names[f"form_{name}"] = forms[name]
-            lines.append(f"  if not form_{name}(value): raise Offence")
-        else:
-            lines.append("  pass")
-    return straight(lines, names)
+@attrs.frozen(kw_only=True)
+class _Plan:
+    """The fields of one record that need looking at, by how their items are reached."""
+
+    single: tuple[tuple[str, Form], ...]
+    many: tuple[tuple[str, Form], ...]
+    record: tuple[str, ...]
+    records: tuple[str, ...]
 
 
-def _blame(record: object, where: Path) -> None:
-    for field in fields_of(type(record)):
-        held: object = getattr(record, field.name)
-        place = (*where, field.name)
-        form = FORMS[type(record)].get(field.name, anything)
-        if not field.many:
-            _blame_item(field, form, held, place)
-        else:
-            for position, item in enumerate(cast("tuple[object, ...]", held)):
-                _blame_item(field, form, item, (*place, position))
+def _plan(record: type, forms: Mapping[str, Form]) -> _Plan:
+    fields = fields_of(record)
+    judged = [(f, forms[f.name]) for f in fields if forms.get(f.name, anything) is not anything]
+    nested = [field for field in fields if field.sort is Sort.RECORD]
+    return _Plan(
+        single=tuple((field.name, form) for field, form in judged if not field.many),
+        many=tuple((field.name, form) for field, form in judged if field.many),
+        record=tuple(field.name for field in nested if not field.many),
+        records=tuple(field.name for field in nested if field.many),
+    )
 
 
-def _blame_item(field: Field, form: Form, item: object, place: Path) -> None:
-    if item is None:
-        return
-    if field.sort is Sort.RECORD:
-        _blame(item, place)
-    elif not form(item):
-        raise FactIllegalError(path=place, found=kind_of(item))
+_PLANS: Final = {record: _plan(record, forms) for record, forms in FORMS.items()}

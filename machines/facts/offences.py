@@ -18,6 +18,10 @@ from .json_values import CanonicalError, Path
 from .shapes import REQUIRED, Field, Sort, fields_of
 
 
+class Offence(Exception):  # noqa: N818 (a signal; it never leaves the module that catches it)
+    """Something is wrong somewhere in a value; whoever stands at the door asks what and where."""
+
+
 def blame_record(record: type, fields: tuple[Field, ...], value: object) -> NoReturn:
     """Raise what is wrong with a value that should be a `record` of exactly these fields.
 
@@ -88,7 +92,7 @@ def _judge_object(
     declared = {field.name for field in fields}
     for key, entry in held.items():
         if key not in declared:
-            error = foreign.get(key, UnknownFactError)
+            error = foreign.get(key, UnknownFactError)  # A foreign key that is declared is none.
             raise error(path=(*where, key), found=kind_of(entry))
     for field in fields:
         place = (*where, field.name)

@@ -1,22 +1,27 @@
-"""Records to JSON objects and back, exactly, by the annotations of their fields (LOG-2)."""
+"""Records to JSON objects and back, exactly, by plans made once for each class (LOG-2).
 
-from collections.abc import Callable, Iterator, Mapping
+A plan belongs to the keys that are there and to the types of their values. Both are few, for a
+record has few optional fields; so one lookup tells right from wrong, and only words, records and
+lists are touched again. On the wrong, `offences` walks the same fields at leisure.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from functools import cache
-from typing import cast
+from itertools import chain, combinations, product
+from operator import attrgetter, itemgetter
+from typing import Final, cast
 
-import attrs
-
-from .illegal import IllegalFactError
 from .json_values import DEPTH_MAX
-from .offences import blame_object, blame_record
+from .offences import Offence, blame_object, blame_record
 from .shapes import REQUIRED, Field, Sort, fields_of
-from .straight import Offence, straight
 
 Pack = Callable[[object], object]
 Unpack = Callable[[object], object]
+Setter = Callable[[object, object], None]
 
 
-def packer(record: type, fields: tuple[Field, ...]) -> Pack:
+def packer(record: type) -> Pack:
     """Return the function that turns exactly a `record` into its JSON object.
 
     The function raises:
@@ -24,103 +29,127 @@ def packer(record: type, fields: tuple[Field, ...]) -> Pack:
             `fact_illegal`, where it is a record of another class.
         CanonicalError: Where free JSON is outside the accepted domain.
     """
-    fast = _compiled_packer(record, fields)
+    fast = fast_packer(record)
 
     def pack(value: object) -> object:
         try:
             return fast(value)
         except Offence:
-            blame_record(record, fields, value)
+            blame_record(record, fields_of(record), value)
 
     return pack
 
 
-def unpacker(
-    record: type, fields: tuple[Field, ...], foreign: Mapping[str, type[IllegalFactError]]
-) -> Unpack:
+def unpacker(record: type) -> Unpack:
     """Return the function that reads exactly what `packer` writes, from canonical JSON.
 
-    Args:
-        record: The class to build.
-        fields: Its fields here; which content and actions a fact has depends on its kind.
-        foreign: Keys that have a refusal of their own; any other key is `unknown_fact`.
-
     The function raises:
-        IllegalFactError: `fact_malformed` or `unknown_fact`, or the refusal of a foreign key.
+        IllegalFactError: `fact_malformed` or `unknown_fact`.
     """
-    fast = _compiled_unpacker(record, fields)
+    fast = fast_unpacker(record)
 
     def unpack(value: object) -> object:
         try:
             return fast(value)
         except Offence:
-            blame_object(fields, foreign, value)
+            blame_object(fields_of(record), {}, value)
 
     return unpack
-
-
-def record_packer(record: type) -> Pack:
-    """Return the packer of a class whose fields do not depend on a kind."""
-    return packer(record, fields_of(record))
-
-
-def record_unpacker(record: type) -> Unpack:
-    """Return the unpacker of a class whose fields do not depend on a kind."""
-    return unpacker(record, fields_of(record), {})
 
 
 # --- packing --------------------------------------------------------------------------------------
 
 
 @cache
-def _compiled_packer(record: type, fields: tuple[Field, ...]) -> Pack:
-    names: dict[str, object] = {
-        "record": record,
-        "text": str.__str__,
-        "trusted": _is_trusted,
+def fast_packer(record: type) -> Pack:
+    """Return the packer that only tells right from wrong, by `Offence`."""
+    fields = fields_of(record)
+    read = _reader(tuple(field.name for field in fields))
+    converters = tuple(map(_pack_converter, fields))
+    plans = {
+        types: _pack_plan(fields, converters, types) for types in product(*map(_types_of, fields))
     }
-    lines = [" if type(held) is not record: raise Offence", " out = {}"]
-    for field in fields:
-        names[f"type_{field.name}"] = field.type
-        names[f"default_{field.name}"] = field.default
-        if field.many or field.sort is Sort.RECORD:
-            names[f"item_{field.name}"] = _item_packer(field)
-        lines.append(f" value = held.{field.name}")
-        lines += _pack_lines(field)
-    lines.append(" return out")
-    return straight(lines, names)
+
+    def pack(held: object) -> object:
+        if type(held) is not record:
+            raise Offence
+        values = read(held)
+        plan = plans.get(tuple(map(type, values)))
+        if plan is None:
+            raise Offence
+        pick, steps = plan
+        out: dict[str, object] = {}
+        for (name, default, convert), value in zip(steps, pick(values)):  # noqa: B905 (hot path)
+            if value is not default:
+                packed = value if convert is None else convert(value)
+                if packed is not _OMITTED:
+                    out[name] = packed
+        return out
+
+    return pack
 
 
-def _pack_lines(field: Field) -> Iterator[str]:
-    """Write `value` into `out`, unless it equals its default."""
-    name = field.name
+_PackPlan = tuple[
+    Callable[[tuple[object, ...]], tuple[object, ...]], tuple[tuple[str, object, Pack | None], ...]
+]
+"""Which values are there, and for each its key, its default and what turns it into JSON."""
+
+_OMITTED: Final = object()
+"""What a packed value is that equals its default: canonical bodies never state a default."""
+
+
+def _types_of(field: Field) -> tuple[type, ...]:
     if field.many:
-        yield " if type(value) is not tuple: raise Offence"
-        yield f" if value: out['{name}'] = [item_{name}(item) for item in value]"
-        return
-    indent = " "
-    if field.default is not REQUIRED and not (field.sort is Sort.RECORD and field.default):
-        yield f" if value is not default_{name}:"
-        indent = "  "
+        return (tuple,)
     if field.sort is Sort.FREE:
-        yield f"{indent}if not trusted(value, 0): raise Offence"
-    elif field.sort is Sort.RECORD:
-        yield f"{indent}value = item_{name}(value)"
-    else:
-        yield f"{indent}if type(value) is not type_{name}: raise Offence"
-    if field.sort is Sort.RECORD and field.default is not REQUIRED and field.default is not None:
-        # All fields of such a record have defaults, so the default one has no key.
-        yield f"{indent}if value: out['{name}'] = value"
-    else:
-        # A word is a subclass of str, which only its own text is not.
-        yield f"{indent}out['{name}'] = {'text(value)' if field.sort is Sort.WORD else 'value'}"
+        return _JSON_TYPES
+    return (field.type, type(None)) if field.default is None else (field.type,)
 
 
-def _item_packer(field: Field) -> Pack:
+_JSON_TYPES: Final = (dict, list, str, int, float, bool, type(None))
+
+
+def _pack_plan(
+    fields: tuple[Field, ...], converters: tuple[Pack | None, ...], types: tuple[type, ...]
+) -> _PackPlan:
+    present = [
+        position
+        for position, field in enumerate(fields)
+        if types[position] is not type(None) or field.default is not None
+    ]
+    steps = ((fields[at].name, fields[at].default, converters[at]) for at in present)
+    return _picker(tuple(present)), tuple(steps)
+
+
+def _pack_converter(field: Field) -> Pack | None:
+    """Return what is left to do for a value whose type the plan has compared."""
+    item = _item_packer(field)
+    # Only the envelope has constant defaults, and `envelope` knows them.
+    assert field.many or field.default is REQUIRED or field.default is None, field.name
+    if field.many:
+        assert field.sort in {Sort.PLAIN, Sort.RECORD}, f"{field.name}: a tuple of {field.sort}"
+        each = item or _typed_item(field)
+        return lambda value: (
+            [each(entry) for entry in cast("tuple[object, ...]", value)] or _OMITTED
+        )
+    return item
+
+
+def _item_packer(field: Field) -> Pack | None:
     if field.sort is Sort.RECORD:
-        return _compiled_packer(field.type, fields_of(field.type))
-    assert field.sort is not Sort.FREE, f"{field.name}: no record holds a tuple of free JSON"
-    return _typed_item(field)
+        return fast_packer(field.type)
+    if field.sort is Sort.FREE:
+        return _pack_free
+    if field.sort is Sort.WORD:
+        # A word is a subclass of str, which its own text is not.
+        return cast("Pack", str.__str__)
+    return None
+
+
+def _pack_free(value: object) -> object:
+    if not _is_trusted(value, 0):
+        raise Offence
+    return value
 
 
 def _is_trusted(value: object, depth: int) -> bool:
@@ -148,77 +177,101 @@ def _is_trusted(value: object, depth: int) -> bool:
 
 
 @cache
-def _compiled_unpacker(record: type, fields: tuple[Field, ...]) -> Unpack:
+def fast_unpacker(record: type) -> Unpack:
+    """Return the unpacker that only tells right from wrong, by `Offence`."""
+    fields = fields_of(record)
     # The constructor is passed by, which halves the time. That is sound only for a class whose
     # constructor does nothing but set its slots.
     assert "__slots__" in vars(record)
     assert not hasattr(record, "__attrs_post_init__")
-    names: dict[str, object] = {
-        "record": record,
-        "new": object.__new__,
-        "MISSING": object(),
-    }
-    lines = [" if type(held) is not dict: raise Offence", f" size = {len(fields)}"]
-    for field in fields:
-        names[f"type_{field.name}"] = field.type
-        names[f"default_{field.name}"] = field.default
-        if field.many or field.sort is Sort.RECORD:
-            names[f"item_{field.name}"] = _item_unpacker(field)
-        elif field.sort is Sort.WORD:
-            names[f"words_{field.name}"] = {str(word): word for word in field.words}
-        lines += _unpack_lines(field)
-    lines += [" if len(held) != size: raise Offence", " out = new(record)"]
-    declared = {field.name for field in fields}
-    for item in attrs.fields(cast("type[attrs.AttrsInstance]", record)):
-        # The slot's own setter, which a frozen class does not override.
-        names[f"set_{item.name}"] = vars(record)[item.name].__set__
-        # A field that the caller left out is one that facts of this kind do not have.
-        value = f"value_{item.name}" if item.name in declared else "None"
-        lines.append(f" set_{item.name}(out, {value})")
-    lines.append(" return out")
-    return straight(lines, names)
+    make = cast("Callable[[type], object]", object.__new__)
+    converters = {field.name: _unpack_converter(field) for field in fields}
+    optional = [field for field in fields if field.default is not REQUIRED]
+    plans: dict[tuple[object, ...], _UnpackPlan] = {}
+    for absent in _subsets(optional):
+        present = tuple(field for field in fields if field not in absent)
+        plan = _unpack_plan(record, fields, present, converters)
+        for types in product(*map(_json_types_of, present)):
+            plans[*(field.name for field in present), *types] = plan
+
+    def unpack(held: object) -> object:
+        if type(held) is not dict:
+            raise Offence
+        entries = cast("dict[str, object]", held)
+        plan = plans.get((*entries, *map(type, entries.values())))
+        if plan is None:
+            raise Offence
+        steps, absent = plan
+        out = make(record)
+        for (put, convert), value in zip(steps, entries.values()):  # noqa: B905 (hot path)
+            put(out, value if convert is None else convert(value))
+        for put, default in absent:
+            put(out, default)
+        return out
+
+    return unpack
 
 
-def _unpack_lines(field: Field) -> Iterator[str]:
-    """Read the field out of `held`, counting down `size` where its key is absent.
+_UnpackPlan = tuple[tuple[tuple[Setter, Unpack | None], ...], tuple[tuple[Setter, object], ...]]
+"""The setter of each key that is there, with what turns its JSON into a value; then the absent."""
 
-    A stated null is not counted, so that the object seems too large and is refused.
-    """
-    name, to = field.name, f"value_{field.name}"
-    if field.sort is Sort.FREE and field.default is REQUIRED:
-        yield f" {to} = held.get('{name}', MISSING)"
-        yield f" if {to} is MISSING: raise Offence"
-        return
-    yield f" {to} = held.get('{name}')"
-    indent = " "
-    if field.default is not REQUIRED:
-        yield f" if {to} is None:"
-        yield "  size -= 1"
-        yield f"  {to} = default_{name}"
-        yield " else:"
-        indent = "  "
+
+def _subsets(optional: list[Field]) -> Iterable[tuple[Field, ...]]:
+    return chain.from_iterable(combinations(optional, size) for size in range(len(optional) + 1))
+
+
+def _json_types_of(field: Field) -> tuple[type, ...]:
     if field.many:
-        yield f"{indent}if type({to}) is not list or not {to}: raise Offence"
-        yield f"{indent}{to} = tuple([item_{name}(item) for item in {to}])"
-    elif field.sort is Sort.RECORD:
-        if field.default is not REQUIRED and field.default is not None:
-            yield f"{indent}if not {to}: raise Offence"
-        yield f"{indent}{to} = item_{name}({to})"
-    elif field.sort is Sort.WORD:
-        yield f"{indent}if type({to}) is not str: raise Offence"
-        yield f"{indent}{to} = words_{name}.get({to})"
-        yield f"{indent}if {to} is None or {to} is default_{name}: raise Offence"
-    elif field.sort is Sort.PLAIN:
-        yield f"{indent}if type({to}) is not type_{name}: raise Offence"
-    else:
-        yield f"{indent}pass"
+        return (list,)
+    if field.sort is Sort.FREE:
+        # Null as the default has one canonical form, the absent key.
+        return _JSON_TYPES if field.default is REQUIRED else _JSON_TYPES[:-1]
+    return ({Sort.RECORD: dict, Sort.WORD: str}.get(field.sort, field.type),)
 
 
-def _item_unpacker(field: Field) -> Unpack:
+def _unpack_plan(
+    record: type,
+    fields: tuple[Field, ...],
+    present: tuple[Field, ...],
+    converters: Mapping[str, Unpack | None],
+) -> _UnpackPlan:
+    steps = ((setter(record, field.name), converters[field.name]) for field in present)
+    absent = ((setter(record, f.name), f.default) for f in fields if f not in present)
+    return tuple(steps), tuple(absent)
+
+
+def setter(record: type, name: str) -> Setter:
+    """Return the slot's own setter, which a frozen class does not override."""
+    return cast("Setter", vars(record)[name].__set__)
+
+
+def _unpack_converter(field: Field) -> Unpack | None:
+    """Return what is left to do for JSON whose type the plan has compared."""
+    if field.sort is Sort.WORD:
+        return _word_unpacker({str(word): word for word in field.words})
     if field.sort is Sort.RECORD:
-        return _compiled_unpacker(field.type, fields_of(field.type))
-    assert field.sort is Sort.PLAIN, f"{field.name}: no record holds a tuple of {field.sort}"
-    return _typed_item(field)
+        item = fast_unpacker(field.type)
+        return _many_unpacker(item) if field.many else item
+    return _many_unpacker(_typed_item(field)) if field.many else None
+
+
+def _word_unpacker(words: Mapping[str, StrEnum]) -> Unpack:
+    def unpack(value: object) -> object:
+        word = words.get(cast("str", value))
+        if word is None:
+            raise Offence
+        return word
+
+    return unpack
+
+
+def _many_unpacker(item: Unpack) -> Unpack:
+    def unpack(value: object) -> object:
+        if not value:
+            raise Offence
+        return tuple([item(entry) for entry in cast("list[object]", value)])
+
+    return unpack
 
 
 # --- both -----------------------------------------------------------------------------------------
@@ -233,3 +286,17 @@ def _typed_item(field: Field) -> Pack:
         raise Offence
 
     return item
+
+
+def _picker(positions: tuple[int, ...]) -> Callable[[tuple[object, ...]], tuple[object, ...]]:
+    """Return the reader of several items at once; `itemgetter` of one would give no tuple."""
+    if len(positions) > 1:
+        return cast("Callable[[tuple[object, ...]], tuple[object, ...]]", itemgetter(*positions))
+    return lambda values: tuple(values[position] for position in positions)
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """Return the reader of several attributes at once; `attrgetter` of one would give no tuple."""
+    if len(names) > 1:
+        return cast("Callable[[object], tuple[object, ...]]", attrgetter(*names))
+    return lambda record: tuple(getattr(record, name) for name in names)

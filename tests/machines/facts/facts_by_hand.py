@@ -266,7 +266,7 @@ _RUN: Final = (
 _CONTROL: Final = (
     _person(v.Kind.SESSION_OPENED, m.SessionOpened(protocol=1, key="new-1", title="Notes")),
     _person(v.Kind.SETTINGS_CHANGED, m.SettingsChanged(revision=1, settings={"model": "m"})),
-    _system(v.Kind.WORKSPACE_ATTACHED, m.WorkspaceAttached(workspace="ws_1", path="/home/a/notes")),
+    _system(v.Kind.WORKSPACE_ATTACHED, m.WorkspaceAttached(workspace="ws_1", path="C:/notes")),
     _system(
         v.Kind.BOUNDARY_CHANGED,
         m.BoundaryChanged(revision=2, boundary={"network": False}, ask="ask_1"),
