@@ -57,7 +57,7 @@ from crashworthy.machines.recovery.operations import Settlement
 from crashworthy.machines.recovery.runs import RUN_REPAIR, Orphan, Repair
 from crashworthy.machines.recovery.units import Interrupted, OpenRun, bundle, closing_unit
 
-from ..lifecycles.story import DIGEST, PROFILE, Story
+from ..lifecycles.story import DIGEST, PROFILE, Book, Story
 
 T = TypeVar("T")
 
@@ -90,12 +90,31 @@ class Drawing:
         return self._draw(st.booleans())
 
 
+Cells = dict[tuple[Machine, str], Cell]
+
+
+@attrs.define(kw_only=True)
+class Recorded(Book):
+    """A book that keeps what the tables made of each prefix that ends with a unit."""
+
+    states: list[tuple[int, Cells]] = attrs.field(factory=list[tuple[int, Cells]])
+
+    def tell(self, *facts: RuntimeEvent) -> tuple[tuple[str, ...], ...]:
+        rows = Book.tell(self, *facts)
+        self.states.append((len(self.facts), dict(self.cells)))
+        return rows
+
+
+def _recorded() -> Story:
+    return Story(book=Recorded())
+
+
 @attrs.define(kw_only=True)
 class Teller:
     """One session in the telling; each method adds whole units, as a host would."""
 
     draw: Drawing
-    story: Story = attrs.field(factory=Story)
+    story: Story = attrs.field(factory=_recorded)
     calls: list[RuntimeEvent] = attrs.field(factory=list[RuntimeEvent])
     modes: dict[str, RuntimeEvent] = attrs.field(factory=dict[str, RuntimeEvent])
     asked: dict[str, str] = attrs.field(factory=dict[str, str])
@@ -504,6 +523,14 @@ def tellers(draw: st.DrawFn) -> Teller:
     teller = Teller(draw=Drawing(draw))
     teller.tell()
     return teller
+
+
+@st.composite
+def recorded(draw: st.DrawFn) -> Recorded:
+    """A session's facts, with the cells that the writer's fold had after each unit."""
+    book = draw(tellers()).story.book
+    assert isinstance(book, Recorded)
+    return book
 
 
 def sessions() -> st.SearchStrategy[list[RuntimeEvent]]:
