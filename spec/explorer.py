@@ -263,10 +263,9 @@ class _Search(Generic[S]):
                 self.targets.append(number)
             if rows not in row_sets:
                 row_sets.add(rows)
+            moment = Step(state, label, rows, raw)
             for invariant in steps:
-                if invariant.id not in self.violations and not invariant.holds(
-                    Step(state, label, rows, raw)
-                ):
+                if not invariant.holds(moment) and invariant.id not in self.violations:
                     last = TraceStep(label=str(label), rows=rows, state=self.model.show(raw))
                     self._against(invariant, "", source, last)
         self.offsets.append(len(self.targets))

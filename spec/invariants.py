@@ -1,6 +1,7 @@
 """The promises of each lifecycle by itself, each stated once (MACH-6)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from ..machines.lifecycles import (
@@ -155,8 +156,10 @@ def _judges_the_gone(step: Step[operation.OperationState]) -> bool:
         return True
     if isinstance(step.after, operation.Settled):
         return True
-    judges = operation.Outcome | operation.Observation | operation.Decision
-    return isinstance(step.cause, judges) and step.cause.gone
+    seen = step.cause
+    if isinstance(seen, operation.Outcome | operation.Observation | operation.Decision):
+        return seen.gone
+    return False
 
 
 def _keeps_unknown(step: Step[operation.OperationState]) -> bool:
@@ -238,8 +241,9 @@ def _epoch_rises_when_opened(step: Step[lease.LeaseState]) -> bool:
 def _writes_by_the_newest(step: Step[lease.LeaseState]) -> bool:
     if isinstance(step.cause, lease.Open):
         return step.cause.locked
-    writes = lease.Write | lease.Gone | lease.Close
-    return isinstance(step.cause, writes) and step.cause.epoch == step.before.epoch
+    if isinstance(step.cause, lease.Write | lease.Gone | lease.Close):
+        return step.cause.epoch == step.before.epoch
+    return False
 
 
 def _proof_needs_no_worker(step: Step[lease.LeaseState]) -> bool:
@@ -360,3 +364,19 @@ MESSAGE: Final[tuple[Invariant, ...]] = (FATE_IS_FINAL.over(_fate_stays),)
 VERDICT: Final[tuple[Invariant, ...]] = (VERDICT_WHEN_GONE.over(_judges_what_is_over),)
 CLAIM: Final[tuple[Invariant, ...]] = (_as_step(ONE_CLAIMANT, _made_once), STARTED_BY_RIGHT)
 REPAIR: Final[tuple[Invariant, ...]] = (SAGA_IN_ORDER,)
+
+BY_MACHINE: Final[Mapping[str, tuple[Invariant, ...]]] = MappingProxyType(
+    {
+        "claim": CLAIM,
+        "host": HOST,
+        "interaction": INTERACTION,
+        "lease": LEASE,
+        "message": MESSAGE,
+        "operation": OPERATION,
+        "repair": REPAIR,
+        "request": REQUEST,
+        "run": RUN,
+        "session": SESSION,
+        "verdict": VERDICT,
+    }
+)

@@ -2,16 +2,20 @@
 
 from typing import Final
 
+from . import invariants
 from .invariant import Invariant
+from .models.continuation import promises as continuation
+from .models.messages import model as messages
+from .models.proofs import MODELS
+from .models.takeover import promises as takeover
 from .obligation import (
     ContractModule,
     Equivalent,
     MachineProof,
-    ModelProof,
     Obligations,
-    Plant,
     SpeedProbe,
 )
+from .plants import PLANTS
 
 _LIFECYCLES: Final = "crashworthy.machines.lifecycles"
 _CONTRACTS: Final = "crashworthy.spec.contracts"
@@ -21,7 +25,6 @@ def _machine(
     name: str,
     *,
     states: int,
-    invariants: tuple[Invariant, ...] = (),
     contracts: tuple[str, ...] = (),
 ) -> MachineProof:
     """Build the proof of one lifecycle; `contracts` names modules other than its own."""
@@ -29,7 +32,7 @@ def _machine(
         name=name,
         module=f"{_LIFECYCLES}.{name}",
         states=states,
-        invariants=invariants,
+        invariants=invariants.BY_MACHINE[name],
         contracts=tuple(f"{_CONTRACTS}.{module}" for module in contracts or (name,)),
     )
 
@@ -38,7 +41,16 @@ def _contracts(name: str, conditions: int) -> ContractModule:
     return ContractModule(module=f"{_CONTRACTS}.{name}", conditions=conditions)
 
 
-INVARIANTS: Final[tuple[Invariant, ...]] = ()
+# In the order in which a reader meets them: what the worlds promise, then each lifecycle.
+INVARIANTS: Final[tuple[Invariant, ...]] = (
+    *takeover.PROMISES,
+    *continuation.PROMISES,
+    *messages.PROMISES,
+    *(promise for machine in invariants.BY_MACHINE.values() for promise in machine),
+    *takeover.REACHED,
+    *continuation.REACHED,
+    *messages.REACHED,
+)
 
 # Ints (epochs, counters, generations) range over 0..2: older, current and newer, or none, one and
 # several. The counts are what the walk found, and a change of them needs a reason.
@@ -51,14 +63,10 @@ MACHINES: Final = (
     _machine("operation", states=38),
     _machine("repair", states=3),
     _machine("request", states=5),
-    _machine("run", states=314, contracts=("run", "run_step")),
+    _machine("run", states=302, contracts=("run", "run_step")),
     _machine("session", states=3),
     _machine("verdict", states=2),
 )
-
-MODELS: Final[tuple[ModelProof, ...]] = ()
-
-PLANTS: Final[tuple[Plant, ...]] = ()
 
 CONTRACT_MODULES: Final = (
     _contracts("claim", 4),
@@ -97,7 +105,7 @@ EQUIVALENTS: Final = (
     *_rows("LEA", (3, 4, 5), "takes: epoch", _SAME_EPOCH),
     *_rows("REQ", (2,), "takes: epoch", _SAME_EPOCH),
     *_rows(
-        "RUN", (*range(4, 13), 15, 16, 17, 20, 21, 24, 29, 30, 31, 32), "takes: epoch", _SAME_EPOCH
+        "RUN", (*range(4, 13), 15, 16, 17, 20, 21, 24, 29, 30, 31, 32, 39, 40), "takes: epoch", _SAME_EPOCH
     ),
 )
 

@@ -118,13 +118,13 @@ def places_calls_while_asking(state: RunState, seen: Call) -> bool:
     pre: run_state.valid(state)
     post: __return__
     """
-    expected: RunState | None = None
-    placing = isinstance(state, Placing)
-    if placing or (isinstance(state, Active) and state.last is Last.OPEN):
-        placed = state.calls if placing else 0
-        more = Placing(epoch=state.epoch, calls=placed + 1, troubled=state.troubled)
-        mine = seen.epoch == state.epoch and seen.request is Named.SAME
-        expected = more if mine else None
+    more: Placing | None = None
+    if isinstance(state, Active) and state.last is Last.OPEN:
+        more = Placing(epoch=state.epoch, calls=1, troubled=state.troubled)
+    if isinstance(state, Placing):
+        more = attrs.evolve(state, calls=state.calls + 1)
+    mine = more is not None and seen.epoch == more.epoch and seen.request is Named.SAME
+    expected = more if mine else None
     return run_state.leads(machine.TABLE.step(state, seen), expected)
 
 
