@@ -76,7 +76,7 @@ MODELS: Final[tuple[ModelProof, ...]] = (
         build=_takeover(
             owners.Scope(modes=(Mode.RECONCILE, Mode.IDEMPOTENT), asked=1, epochs=3, requests=2)
         ),
-        states=0,
+        states=263_218,
         machines=_OWNERS,
     ),
     ModelProof(
@@ -96,7 +96,7 @@ MODELS: Final[tuple[ModelProof, ...]] = (
         build=_takeover(
             owners.Scope(modes=(Mode.RECONCILE, Mode.IDEMPOTENT), asked=1, epochs=4, requests=2)
         ),
-        states=0,
+        states=1_120_770,
         machines=_OWNERS,
     ),
     _deep(
