@@ -225,6 +225,10 @@ class Code(StrEnum):
     # --- crash lab, proofs, command line ---
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
     COMMAND_UNAVAILABLE = "command_unavailable"  # this build has no such command
+    TOOLS_UNAVAILABLE = "tools_unavailable"  # --tools names no tool that can be imported
+    NAME_AMBIGUOUS = "name_ambiguous"  # the beginning of an id that fits several
+    ORDINAL_UNKNOWN = "ordinal_unknown"  # the log does not go that far
+    EXAMPLE_UNUSABLE = "example_unusable"  # the example cannot be made or run here
     INVARIANT_DISPUTED = "invariant_disputed"  # one invariant id is declared with two claims
     SPACE_UNBOUNDED = "space_unbounded"  # a field of a state or event has no small finite range
     CONTRACT_MALFORMED = "contract_malformed"  # a contract does not keep to the house form
