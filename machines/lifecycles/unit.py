@@ -309,7 +309,11 @@ def _missing(scene: Scene) -> tuple[str, str] | None:
         return Machine.MESSAGE.value, "TakenWithoutText"
     if scene.abandoned - scene.ended.keys():
         return Machine.RUN.value, "AbandonedWithoutEnd"
-    for session in scene.ended.values():
+    for name, session in scene.ended.items():
+        # A run that this very unit opened is the repair of a claim: messages were never for it, and
+        # may be for a run that is open beside it (CONT-7).
+        if name in scene.opened:
+            continue
         if scene.around.steering(session) + scene.steering.get(session, 0) > 0:
             return Machine.MESSAGE.value, "SteeringWithoutReturn"
     return None

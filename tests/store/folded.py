@@ -35,5 +35,5 @@ def rows_differing_from_fold(store: SqliteStore) -> list[str]:
         ):
             [(count,)] = store.reader.fetch(COUNTS[table])
             if count != known:
-                wrong.append(f"{table}: {count} rows, the facts give {known}")
+                wrong.append(f"{table}: {count!r} rows, the facts give {known}")
         return wrong + [f"{session} was mended" for session in view.mended]

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import anyio
 import pytest
@@ -32,11 +32,9 @@ class CountingConnection(sqlite3.Connection):
 
     seen: ClassVar[list[str]]
 
-    def execute(
-        self, sql: str, parameters: Sequence[SqlValue] | Mapping[str, SqlValue] = (), /
-    ) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: object = (), /) -> sqlite3.Cursor:
         self.seen.append(sql)
-        return super().execute(sql, parameters)
+        return super().execute(sql, cast("Sequence[SqlValue]", parameters))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from crashworthy.machines.recovery.runs import ClaimRepair, Repair
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.claims import ClaimResult, RepairClaim
 from crashworthy.store.journal.ends import EndRun
+from crashworthy.store.journal.pending import Pending
 from crashworthy.store.journal.recovery import RepairRun, startless_claims, unfinished_runs
 from crashworthy.store.journal.starts import QueueMessage
 
@@ -183,6 +184,21 @@ def test_claim_repair_does_not_wait_for_another_open_run(broken: Tale, take_over
 
     assert broken.do(RepairClaim(claim=claim)) is ClaimRepair.CLOSE
     assert broken.view(unfinished_runs) == ("run_3",)
+
+
+def test_claim_repair_leaves_queued_steering_to_the_run_it_is_for(
+    broken: Tale, take_over: TakeOver
+) -> None:
+    claim = broken.claimed()
+    broken.number += 1
+    broken.running()
+    broken.do(QueueMessage(fact=broken.queued("msg_1")))
+    broken.store = take_over()
+
+    assert broken.do(RepairClaim(claim=claim)) is ClaimRepair.CLOSE
+    assert broken.view(lambda view: view.pending(Pending.MESSAGE_STEER)) == ("msg_1",)
+    assert broken.do(RepairRun(run="run_3", now_ts=0)) is Repair.ABANDON
+    assert broken.view(lambda view: view.pending(Pending.MESSAGE_STEER)) == ()
 
 
 def test_started_continuation_of_a_gone_owner_belongs_to_run_repair(
