@@ -1,7 +1,5 @@
 """Verification reads a whole root, changes nothing, and names each bad row once (STORE-8)."""
 
-# ruff: noqa: S608 - statements are put together from constant names of tables and columns
-
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +19,8 @@ from .audit.heads import head_shelf
 from .audit.hindsight import Hindsight
 from .audit.judge import RowJudge
 from .audit.look import Look
+from .audit.pages import FACTS_PAGE, fact_row, facts_page, last_ordinal
 from .audit.report import Report
-from .audit.rows import COLUMNS
 from .audit.tables import Tables, open_scratch
 from .audit.walk import Walk
 from .blobs import BlobStore
@@ -31,14 +29,6 @@ from .errors import AcknowledgedFactsMissingError, DatabaseDamagedError
 from .ownership.root import StateRoot, look_at_root
 from .sql import Row, fetch
 
-PAGE: Final = 256
-"""Facts that one short snapshot reads; a body may be large."""
-
-_PAGE: Final = (
-    f"SELECT {', '.join(COLUMNS)} FROM facts WHERE ordinal > ? ORDER BY ordinal LIMIT {PAGE}"
-)
-_ONE: Final = f"SELECT {', '.join(COLUMNS)} FROM facts WHERE ordinal = ?"
-_LAST: Final = "SELECT ordinal FROM facts ORDER BY ordinal DESC LIMIT 1"
 _ROOT_AT: Final = "SELECT root FROM facts WHERE ordinal = ?"
 _SESSION_OF: Final = "SELECT session FROM facts WHERE id = ?"
 _FILE_FAULTS_MAX: Final = 100
@@ -171,7 +161,7 @@ class _Verification:
         if version != self._data_version:
             self._data_version = version
             self.hindsight.read_again()
-        return self.look.run(_PAGE, (self.walk.judge.next - 1,))
+        return facts_page(self.look.run, self.walk.judge.next - 1)
 
     def _salvage(self) -> bool:
         """Read on row by row, past what SQLite cannot read, and say whether anything is left."""
@@ -183,7 +173,7 @@ class _Verification:
             row = self._row(ordinal)
             if row is not None and not lost:
                 rows.append(row)
-            if (row is None) == bool(rows) or len(rows) == PAGE:
+            if (row is None) == bool(rows) or len(rows) == FACTS_PAGE:
                 break
             lost += row is None
         self.walk.take(rows)
@@ -194,12 +184,12 @@ class _Verification:
 
     def _row(self, ordinal: int) -> Row | None:
         try:
-            return next(iter(self.look.run(_ONE, (ordinal,))), None)
+            return fact_row(self.look.run, ordinal)
         except DatabaseDamagedError:
             return None
 
     def _last(self) -> int:
-        return next((n for (n,) in self.look.run(_LAST) if isinstance(n, int)), 0)
+        return last_ordinal(self.look.run)
 
     # --- what is kept beside it ---
 

@@ -70,9 +70,10 @@ class Look:
     def _opened(self) -> Reader:
         if self._reader is None:
             self._reader = open_reader(self.connector, self.path, newest=NEWEST)
-            self._reader.connection.text_factory = _any_text
+            self._reader.connection.text_factory = any_text
         return self._reader
 
 
-def _any_text(data: bytes) -> str:
+def any_text(data: bytes) -> str:
+    """Read text whatever its bytes are."""
     return data.decode(errors="surrogateescape")
