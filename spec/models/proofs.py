@@ -22,7 +22,7 @@ _QUEUE: Final = ("lease", "host", "run", "message")
 
 def _takeover(scope: owners.Scope) -> Callable[[], AnyModel]:
     # Registries hold models of many state types, which nobody but the model looks into.
-    reached = owned.REACHED
+    reached = owned.REACHED if scope.asked else ()
     return lambda: cast("AnyModel", takeover.takeover(scope, reached=reached))
 
 
@@ -43,6 +43,12 @@ MODELS: Final[tuple[ModelProof, ...]] = (
         name="takeover, one operation",
         build=_takeover(owners.Scope(modes=(Mode.RECONCILE,), asked=1, epochs=2, requests=1)),
         states=2_133,
+        machines=_OWNERS,
+    ),
+    ModelProof(
+        name="takeover, parked by key",
+        build=_takeover(owners.Scope(modes=(Mode.IDEMPOTENT,), asked=0, epochs=2, requests=1)),
+        states=613,
         machines=_OWNERS,
     ),
     _small(
