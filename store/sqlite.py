@@ -16,6 +16,7 @@ from .checkpoint import Checkpointer
 from .connect import Connector
 from .epochs import assert_epoch
 from .journal.evidence import SqlView
+from .journal.known import KnownCells
 from .journal.ledger import View
 from .journal.orders import Order
 from .journal.records import Owner
@@ -88,6 +89,7 @@ class SqliteStore:
     reader: Reader
     tenure: Tenure | None = None
     mended: list[str] = attrs.field(factory=list[str])
+    _known: KnownCells = attrs.field(init=False, factory=KnownCells)
     _closed: bool = attrs.field(init=False, default=False)
 
     @property
@@ -175,7 +177,7 @@ class SqliteStore:
 
     def _unit(self, order: Order[T]) -> Callable[[Txn], T]:
         def unit(txn: Txn) -> T:
-            ledger = sql_ledger(txn, self.heads.move)
+            ledger = sql_ledger(txn, self.heads.move, self._known)
             try:
                 return order.write(ledger, self.owner)
             finally:

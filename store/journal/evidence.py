@@ -11,12 +11,13 @@ from ...machines.facts.chain import root_start
 from ...machines.facts.codes import CrashworthyError
 from ...machines.facts.model import Spine
 from ...machines.lifecycles import lease
-from ...machines.lifecycles.cells import REDUCER, Cell, Machine, start_cell
+from ...machines.lifecycles.cells import REDUCER, Cell, Machine
 from ..anchor import Head
 from ..sql import Params, Row
 from . import columns as c
 from .authority import AuthorityRows, LeaseMark
 from .dicts import fold_session
+from .known import KnownCells
 from .pending import Pending
 from .records import (
     CellRow,
@@ -100,6 +101,7 @@ class SqlView:
     """
 
     _run: Run
+    _known: KnownCells = attrs.field(factory=KnownCells, kw_only=True, alias="known")
     mended: list[str] = attrs.field(factory=list[str], init=False)
     _cells: dict[tuple[Machine, str], CellRow | None] = attrs.field(
         factory=dict[tuple[Machine, str], CellRow | None], init=False
@@ -288,17 +290,25 @@ class SqlView:
         found = self._run(_CELL, (machine.value, instance))
         if not found:
             return None
-        packed = c.packed_cell_of(found[0], start_cell(machine))
-        row = packed.row
-        if packed.reducer == REDUCER:
-            try:
-                cell = c.cell_state_of(machine, found[0][-1])
-            except CrashworthyError:
-                return self._mend(row)
-            row = attrs.evolve(row, cell=cell)
-            if machine is not Machine.RUN or self._at_head(row):
-                return row
-        return self._mend(row)
+        _machine, _instance, session, scope, made, moved, reducer, data = found[0]
+        if reducer != REDUCER:
+            return self._mend(c.text(session), machine, instance)
+        try:
+            cell = self._known.cell_of(machine, c.data(data))
+        except CrashworthyError:
+            return self._mend(c.text(session), machine, instance)
+        row = CellRow(
+            machine=machine,
+            instance=instance,
+            session=c.text(session),
+            scope=c.text(scope),
+            cell=cell,
+            made=c.integer(made),
+            moved=c.integer(moved),
+        )
+        if machine is Machine.RUN and not self._at_head(row):
+            return self._mend(row.session, machine, instance)
+        return row
 
     def _at_head(self, row: CellRow) -> bool:
         """Say whether a run's state is the one after the last fact of its ledger."""
@@ -306,11 +316,11 @@ class SqlView:
         head = self.head(invocation) if isinstance(invocation, str) else None
         return head is not None and head.ordinal == row.moved
 
-    def _mend(self, row: CellRow) -> CellRow | None:
+    def _mend(self, session: str, machine: Machine, instance: str) -> CellRow | None:
         """Fold the instance's session anew and answer from that, never from what was stored."""
-        self.mended.append(row.session)
-        self._keep(row.session, fold_session(self, self.authority(row.session), row.session))
-        return self._cells.get((row.machine, row.instance))
+        self.mended.append(session)
+        self._keep(session, fold_session(self, self.authority(session), session))
+        return self._cells.get((machine, instance))
 
     def _keep(self, _session: str, cells: Iterable[CellRow]) -> None:
         """Answer from these cells from now on."""

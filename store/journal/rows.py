@@ -7,12 +7,12 @@ from typing import Final
 
 import attrs
 
-from ...machines.facts import canonical
-from ...machines.lifecycles.cells import REDUCER, cell_to_json
+from ...machines.lifecycles.cells import REDUCER
 from ..anchor import Head
 from ..txn import Txn
 from . import columns as c
 from .evidence import SqlView
+from .known import KnownCells
 from .pending import pending_of
 from .records import CellRow, ClaimRecord, KeyRow, Partial, Quarantine, SessionRow, Stored
 
@@ -27,6 +27,7 @@ _MOVE_CELL: Final = (
     "UPDATE cells SET phase = ?, moved = ?, reducer = ?, cell = ?"
     " WHERE machine = ? AND instance = ?"
 )
+_STAY_CELL: Final = "UPDATE cells SET moved = ? WHERE machine = ? AND instance = ?"
 _TURN_CELL: Final = (
     "UPDATE cells SET pending = ?, phase = ?, moved = ?, reducer = ?, cell = ?"
     " WHERE machine = ? AND instance = ?"
@@ -63,15 +64,18 @@ class SqlLedger(SqlView):
             self._insert_cell(row)
             self._cells[(row.machine, row.instance)] = row
             return
-        row = attrs.evolve(row, made=known.made)
-        pending = pending_of(row.cell.state)
-        state = (type(row.cell.state).__name__, row.moved, REDUCER, _cell_bytes(row))
-        key = (row.machine.value, row.instance)
-        if pending is pending_of(known.cell.state):
-            self._run(_MOVE_CELL, (*state, *key))
+        machine, instance = row.machine.value, row.instance
+        if row.cell == known.cell:
+            self._run(_STAY_CELL, (row.moved, machine, instance))
         else:
-            self._run(_TURN_CELL, (pending, *state, *key))
-        self._cells[(row.machine, row.instance)] = row
+            state = row.cell.state
+            pending, phase = pending_of(state), type(state).__name__
+            data = self._known.bytes_of(row.machine, row.cell)
+            if pending is pending_of(known.cell.state):
+                self._run(_MOVE_CELL, (phase, row.moved, REDUCER, data, machine, instance))
+            else:
+                self._run(_TURN_CELL, (pending, phase, row.moved, REDUCER, data, machine, instance))
+        self._cells[(row.machine, row.instance)] = attrs.evolve(row, made=known.made)
 
     def put_session(self, row: SessionRow) -> None:
         """Write what a session is now."""
@@ -171,15 +175,19 @@ class SqlLedger(SqlView):
                 row.made,
                 row.moved,
                 REDUCER,
-                _cell_bytes(row),
+                self._known.bytes_of(row.machine, row.cell),
             ),
         )
 
 
-def sql_ledger(txn: Txn, tell_head: Callable[[Head], None]) -> SqlLedger:
-    """Return the ledger of one unit; `tell_head` hears of each new head (STORE-9a)."""
-    return SqlLedger(txn.run, tell_head)
+def sql_ledger(
+    txn: Txn, tell_head: Callable[[Head], None], known: KnownCells | None = None
+) -> SqlLedger:
+    """Return the ledger of one unit.
 
-
-def _cell_bytes(row: CellRow) -> bytes:
-    return canonical.encode_trusted(cell_to_json(row.cell))
+    Args:
+        txn: The transaction's door.
+        tell_head: Hears of each new head (STORE-9a).
+        known: What the store remembers of states, from unit to unit.
+    """
+    return SqlLedger(txn.run, tell_head, known=known or KnownCells())
