@@ -1,8 +1,10 @@
 """How a composed model names what happened, and how one transaction of it is made."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...machines.lifecycles.table import Refused
+from ..explorer import readable
 from .law import Law
 
 S = TypeVar("S")
@@ -48,3 +50,17 @@ class Transaction:
 def bit(epoch: int) -> int:
     """Return the bit of an epoch in a set of epochs."""
     return 1 << epoch
+
+
+def changes(names: Sequence[str], start: tuple[object, ...]) -> Callable[[tuple[object, ...]], str]:
+    """Return how a trace shows a world: only what is no longer as it was at the start."""
+
+    def show(world: tuple[object, ...]) -> str:
+        told = [
+            f"{name}={readable(now)}"
+            for name, before, now in zip(names, start, world, strict=True)
+            if now != before
+        ]
+        return ", ".join(told) or "as at the start"
+
+    return show

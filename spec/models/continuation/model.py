@@ -6,6 +6,7 @@ from functools import partial
 from ....machines.lifecycles import host
 from ...explorer import Action, Model
 from ...invariant import Invariant
+from ..act import changes
 from . import acts
 from .promises import PROMISES
 from .unit import Unit
@@ -21,6 +22,7 @@ def continuation(
         initial=lambda: (start(scope),),
         actions=partial(_actions, scope, laws or production()),
         invariants=(*PROMISES, *reached),
+        show=changes(World._fields, start(scope)),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from ....machines.lifecycles import host, message
 from ...explorer import Action, Model
 from ...invariant import Invariant, Step, always, attainable, each_step, sometimes
+from ..act import changes
 from . import acts
 from .world import Laws, Scope, World, is_open, production, start
 
@@ -125,6 +126,7 @@ def messages(
         actions=partial(_actions, scope, laws or production()),
         invariants=(*PROMISES, *reached),
         canonical=_in_order,
+        show=changes(World._fields, start(scope)),
     )
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from ....machines.lifecycles import host
 from ...explorer import Action, Model
 from ...invariant import Invariant
+from ..act import changes
 from . import outside, owner, recovery
 from .promises import PROMISES
 from .unit import Unit
@@ -22,6 +23,7 @@ def takeover(
         actions=partial(_actions, scope, laws or production()),
         invariants=(*PROMISES, *reached),
         canonical=_in_order,
+        show=changes(World._fields, start(scope)),
     )
 
 
