@@ -150,6 +150,8 @@ def _judge_block(role: str, block: Block, target: Capabilities) -> list[Fault]:
     texts = [block[key] for key in _TEXTS if key in keys and (kind, key) != ("image", "name")]
     if not all(isinstance(text, str) for text in texts):
         return [Fault.BLOCK_MALFORMED]
+    if not isinstance(block.get("bytes", 0), int):
+        return [Fault.BLOCK_MALFORMED]
     misplaced = [] if kind in _PLACES[role] else [Fault.BLOCK_MISPLACED]
     match kind:
         case "text":

@@ -12,6 +12,7 @@ from crashworthy.machines.facts.ids import late_outcome_fact_id
 from crashworthy.machines.facts.model import (
     Attachment,
     ContinuationStart,
+    Dispatched,
     ErrorNoted,
     ErrorText,
     FileEvidence,
@@ -22,6 +23,7 @@ from crashworthy.machines.facts.model import (
     MessageReturned,
     OutputCut,
     Refs,
+    RequestSettled,
     RunOpened,
     RuntimeEvent,
     SegmentRef,
@@ -72,6 +74,18 @@ EVIDENCE: Final = FileEvidence(
     result="ok",
     limit_bytes=10,
 )
+
+SETTLEMENTS: Final = {
+    operation.Mode.REPLAY_SAFE: (Settlement.INTERRUPT,),
+    operation.Mode.IDEMPOTENT: (Settlement.PARK_BY_KEY,),
+    operation.Mode.RECONCILE: (
+        Settlement.FINALISE,
+        Settlement.PARK_PRIOR,
+        Settlement.PARK_DIVERGED,
+        Settlement.PARK_UNREADABLE,
+    ),
+    operation.Mode.NEVER: (),
+}
 
 
 class Drawing:
@@ -250,10 +264,9 @@ class Teller:
     def fail_request(self, step: int, attempt: int) -> None:
         story = self.story
         settled = story.settle(step, None, attempt, RequestResult.FAILED)
-        assert settled.actions is not None
-        settled = attrs.evolve(
-            settled, actions=attrs.evolve(settled.actions, failure=Failure.RATE_LIMIT)
-        )
+        assert isinstance(settled.actions, RequestSettled)
+        action = attrs.evolve(settled.actions, failure=Failure.RATE_LIMIT)
+        settled = attrs.evolve(settled, actions=action)
         name = story.request_name(step, attempt)
         if self.draw.some():
             noted = compose.error_noted(
@@ -342,7 +355,7 @@ class Teller:
         mode = self.draw.one(*RecoveryMode)
         key = "k" if mode is RecoveryMode.IDEMPOTENT else None
         fact = self.story.dispatch(call, mode, ask=ask, key=key)
-        assert fact.actions is not None
+        assert isinstance(fact.actions, Dispatched)
         if mode is RecoveryMode.RECONCILE:
             fact = attrs.evolve(fact, actions=attrs.evolve(fact.actions, evidence=EVIDENCE))
         if self.try_to(fact):
@@ -434,21 +447,8 @@ class Teller:
             observed=DIGEST,
             result="ok",
         )
-        match mode:
-            case operation.Mode.REPLAY_SAFE:
-                settlement = Settlement.INTERRUPT
-            case operation.Mode.IDEMPOTENT:
-                settlement = Settlement.PARK_BY_KEY
-            case operation.Mode.RECONCILE:
-                settlement = self.draw.one(
-                    Settlement.FINALISE,
-                    Settlement.PARK_PRIOR,
-                    Settlement.PARK_DIVERGED,
-                    Settlement.PARK_UNREADABLE,
-                )
-            case operation.Mode.NEVER:
-                return
-        self.story.book.tell(*bundle(left, settlement))
+        if settlements := SETTLEMENTS[mode]:
+            self.story.book.tell(*bundle(left, self.draw.one(*settlements)))
 
     def close(self, repair: Repair) -> None:
         story = self.story

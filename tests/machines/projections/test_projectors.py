@@ -41,8 +41,14 @@ TARGETS: Final = (
         native_tools=False, thinking=ThinkingForm.UNSIGNED, images=True, consecutive_users=False
     ),
 )
+
+
+def told(target: Capabilities, facts: Facts, at: int | None) -> History:
+    return history(facts, target, at=at)
+
+
 PROJECTORS: Final[tuple[Project, ...]] = (
-    *(partial(lambda target, facts, at: history(facts, target, at=at), one) for one in TARGETS),
+    *(partial(told, target) for target in TARGETS),
     lambda facts, at: transcript(facts, live=False, at=at),
     lambda facts, at: transcript(facts, live=True, at=at),
     lambda facts, at: status(facts, live=True, at=at),
@@ -89,8 +95,8 @@ def test_every_prefix_tells_a_strict_history_to_every_target(facts: list[Runtime
     """Cut after every fact, inside units too: what a crash can leave is among them (BR-01, G2)."""
     for target in TARGETS:
         for end in range(len(facts) + 1):
-            told = history(facts, target, at=end)
-            assert check_history(told.bodies(), target) == ()
+            view = history(facts, target, at=end)
+            assert check_history(view.bodies(), target) == ()
 
 
 @pytest.mark.proves("PROJ-1")
@@ -101,11 +107,11 @@ def test_history_tells_or_names_every_fact_exactly_once(facts: list[RuntimeEvent
             assert_nothing_silent(facts[:end], history(facts, target, at=end))
 
 
-def assert_nothing_silent(facts: Facts, told: History) -> None:
-    present = [event for message in told.messages for event in message.events]
+def assert_nothing_silent(facts: Facts, view: History) -> None:
+    present = [event for message in view.messages for event in message.events]
     assert len(present) == len(set(present))
-    assert sorted(present + omitted(told.losses)) == sorted(fact.id for fact in facts)
-    degraded = {one.event_id for one in told.losses if one.effect is LossEffect.DEGRADED}
+    assert sorted(present + omitted(view.losses)) == sorted(fact.id for fact in facts)
+    degraded = {one.event_id for one in view.losses if one.effect is LossEffect.DEGRADED}
     assert degraded <= set(present)
 
 
