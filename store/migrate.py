@@ -28,11 +28,21 @@ def newest_version(migrations: Sequence[Migration]) -> int:
     return len(versions)
 
 
-def migrate(door: WriteDoor, migrations: Sequence[Migration]) -> tuple[int, ...]:
+def migrate(
+    door: WriteDoor,
+    migrations: Sequence[Migration],
+    *,
+    found: Callable[[Txn], None] | None = None,
+) -> tuple[int, ...]:
     """Bring the database to the newest version and return the versions that were applied.
 
     The version is read again under the write lock: another process may have migrated since it was
     looked at. All missing steps are one transaction.
+
+    Args:
+        door: The database.
+        migrations: All versions, in order.
+        found: Writes, in the same transaction, what a new database holds from its first moment.
 
     Raises:
         SchemaNewerError: `schema_newer`; nothing was changed.
@@ -45,14 +55,16 @@ def migrate(door: WriteDoor, migrations: Sequence[Migration]) -> tuple[int, ...]
         return ()
 
     def move(txn: Txn) -> tuple[int, ...]:
-        found = read_version(door.connection, newest=newest)
-        missing = migrations[found:]
+        version = read_version(door.connection, newest=newest)
+        missing = migrations[version:]
         for migration in missing:
             migration.apply(txn)
             txn.check()
         if missing:
             txn.run(f"PRAGMA application_id = {APPLICATION_ID}")
             txn.run(f"PRAGMA user_version = {newest}")
+        if version == 0 and found is not None:
+            found(txn)
         return tuple(migration.version for migration in missing)
 
     return door.transact(move)

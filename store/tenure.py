@@ -101,7 +101,9 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
         anchor = open_anchor(root.anchor, probe=means.probe)
         stack.callback(anchor.close)
         head, lost = _compare(door, root, anchor, accept_loss=means.accept_loss)
-        migrate(door, MIGRATIONS)
+        # Named in the transaction that makes it: a database without a name is no root's, and one
+        # that a kill left so could neither be opened nor looked at.
+        migrate(door, MIGRATIONS, found=lambda txn: epochs.name_root(txn, root.root_id))
         opener = Opener(host=means.host, since=means.since, held=lock.held)
         state, left = door.transact(lambda txn: _open_epoch(txn, root, opener, lost))
         if lost is not None:
