@@ -45,7 +45,7 @@ def _as_text(value: Json) -> str:
 def _shallow(value: Json, flatten: Callable[[Json], Json]) -> tuple[Json, tuple[LossReason, ...]]:
     """Flatten what a fact could hold but a request, which nests it deeper, could not (BYTE-1)."""
     try:
-        canonical.check(reduce(lambda inner, _: [inner], range(_REQUEST_DEPTH), value))
+        canonical.encode_trusted(reduce(lambda inner, _: [inner], range(_REQUEST_DEPTH), value))
     except DepthExceededError:
         return flatten(value), (LossReason.TOO_DEEP,)
     return value, ()

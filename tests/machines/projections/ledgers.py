@@ -156,10 +156,10 @@ class Teller:
         return self.story.state()
 
     def open_run(self) -> None:
-        story = self.story
+        story, draw = self.story, self.draw
         self.calls, self.asked, self.queued = [], {}, []
-        if story.number and self.draw.one(False, False, True) and story.run not in story.book.seals:
-            self.continue_run(self.draw.one(Cause.RUNTIME_ADMISSION, Cause.CLAIM_REPAIR))
+        if story.number and draw.one(False, False, True) and story.run not in story.book.seals:
+            continue_run(story, draw.one(Cause.RUNTIME_ADMISSION, Cause.CLAIM_REPAIR))
             return
         opening, text = story.opening()
         picture = Attachment(
@@ -171,55 +171,6 @@ class Teller:
         )
         shown = self.draw.one(Visibility.VISIBLE, Visibility.VISIBLE, Visibility.HIDDEN)
         story.book.tell(opening, attrs.evolve(text, content=said, visibility=shown))
-
-    def continue_run(self, cause: Cause) -> None:
-        story = self.story
-        source = story.at.spine
-        tail = [fact for fact in story.book.facts if fact.spine == source]
-        name = f"claim_{story.number}"
-        start = ContinuationStart(
-            claim=name,
-            boundary=DIGEST,
-            projection=1,
-            replay=DIGEST,
-            source=SegmentRef(
-                session=source.session,
-                invocation=source.invocation,
-                run=source.run,
-                turn=source.turn,
-                last_seq=len(tail),
-                last_id=tail[-1].id,
-                chain=DIGEST,
-            ),
-        )
-        story.book.seals.add(source.run)
-        story.number += 1
-        target = story.at.spine
-        story.book.reservations[target.run] = name
-        memo: dict[str, Json] = {
-            "boundary": DIGEST,
-            "replay": DIGEST,
-            "projection": 1,
-            "source": source.run,
-            "source_chain": DIGEST,
-            "session": source.session,
-            "target_invocation": target.invocation,
-            "target_run": target.run,
-            "target_turn": target.turn,
-            "context": DIGEST,
-        }
-        cell = Cell(state=claim.Claimed(epoch=story.book.epoch), memo=memo)
-        story.book.cells[(Machine.CLAIM, name)] = cell
-        action = RunOpened(
-            protocol=1, cause=cause, profile=PROFILE, context=DIGEST, continuation=start
-        )
-        opening = compose.run_opened(story.at, story.fresh("fact"), action)
-        if cause is Cause.RUNTIME_ADMISSION:
-            story.book.tell(opening)
-            return
-        story.book.epoch += 1  # Only a successor repairs a claim.
-        story.book.gone_epoch = story.book.epoch - 1
-        story.book.tell(opening, story.failed(RunFailure.CONTINUATION_ABANDONED))
 
     # --- a step ---
 
@@ -515,6 +466,54 @@ class Teller:
             refs=Refs(operation=name),
         )
         self.try_to(fact)
+
+
+def continue_run(story: Story, cause: Cause) -> None:
+    """Claim the run that ended last, and start its continuation or the repair of the claim."""
+    source = story.at.spine
+    tail = [fact for fact in story.book.facts if fact.spine == source]
+    name = f"claim_{story.number}"
+    start = ContinuationStart(
+        claim=name,
+        boundary=DIGEST,
+        projection=1,
+        replay=DIGEST,
+        source=SegmentRef(
+            session=source.session,
+            invocation=source.invocation,
+            run=source.run,
+            turn=source.turn,
+            last_seq=len(tail),
+            last_id=tail[-1].id,
+            chain=DIGEST,
+        ),
+    )
+    story.book.seals.add(source.run)
+    story.number += 1
+    target = story.at.spine
+    story.book.reservations[target.run] = name
+    memo: dict[str, Json] = {
+        "boundary": DIGEST,
+        "replay": DIGEST,
+        "projection": 1,
+        "source": source.run,
+        "source_chain": DIGEST,
+        "session": source.session,
+        "target_invocation": target.invocation,
+        "target_run": target.run,
+        "target_turn": target.turn,
+        "context": DIGEST,
+    }
+    cell = Cell(state=claim.Claimed(epoch=story.book.epoch), memo=memo)
+    story.book.cells[(Machine.CLAIM, name)] = cell
+    action = RunOpened(protocol=1, cause=cause, profile=PROFILE, context=DIGEST, continuation=start)
+    opening = compose.run_opened(story.at, story.fresh("fact"), action)
+    if cause is Cause.RUNTIME_ADMISSION:
+        story.book.tell(opening)
+        return
+    story.book.epoch += 1  # Only a successor repairs a claim.
+    story.book.gone_epoch = story.book.epoch - 1
+    story.book.tell(opening, story.failed(RunFailure.CONTINUATION_ABANDONED))
 
 
 @st.composite

@@ -18,6 +18,7 @@ from crashworthy.machines.facts.model import (
 )
 from crashworthy.machines.facts.vocabulary import (
     AttachmentKind,
+    Cause,
     Finish,
     OutcomeResult,
     RecoveryMode,
@@ -33,6 +34,7 @@ from crashworthy.machines.recovery.operations import Settlement
 from crashworthy.machines.recovery.units import Interrupted, bundle
 
 from ..lifecycles.story import DIGEST, Story
+from .ledgers import continue_run
 
 NATIVE = Capabilities()
 SIGNED = Capabilities(thinking=ThinkingForm.SIGNED)
@@ -409,3 +411,43 @@ def test_step_whose_calls_were_never_started_is_no_anchor() -> None:
     kept, dropped = trim(told(story).items)
 
     assert (len(kept), len(dropped)) == (1, 1)
+
+
+def cut_off_story() -> tuple[Story, RuntimeEvent]:
+    """Tell a run that said something after its last result, and was then interrupted."""
+    story, call = one_call()
+    story.book.tell(story.dispatch(call))
+    story.book.tell(story.outcome(call))
+    story.book.tell(story.request(2))
+    words = story.text(2, "and now")
+    story.book.tell(words, story.call(2, 1), story.settle(2, Finish.TOOL_CALLS))
+    story.book.tell(story.failed())
+    return story, words
+
+
+@pytest.mark.proves("CONT-2")
+def test_what_a_continuation_trimmed_from_its_source_never_reappears() -> None:
+    """It rests on the source's last result, so later turns must not be told what came after it."""
+    story, words = cut_off_story()
+    before = told(story)
+    continue_run(story, Cause.RUNTIME_ADMISSION)
+    opened = told(story)
+    story.stepped(1)
+    story.book.tell(story.completed())
+    story.opened()
+
+    assert "and now" in texts(before)
+    assert roles(opened) == ["user", "assistant", "tool"]
+    assert reasons(opened, words) == [LossReason.TRIMMED]
+    assert texts(told(story)) == ["go", "hello", "hello", "go"]
+
+
+@pytest.mark.proves("CONT-2")
+def test_continuation_of_a_repaired_claim_trims_the_whole_lineage() -> None:
+    story, words = cut_off_story()
+    continue_run(story, Cause.CLAIM_REPAIR)
+    repaired = told(story)
+    continue_run(story, Cause.RUNTIME_ADMISSION)
+
+    assert "and now" in texts(repaired)
+    assert reasons(told(story), words) == [LossReason.TRIMMED]

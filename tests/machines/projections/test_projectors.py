@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from crashworthy.machines.facts import canonical
 from crashworthy.machines.facts.model import RuntimeEvent
@@ -136,6 +137,19 @@ def test_transcript_shows_or_names_every_fact(facts: list[RuntimeEvent]) -> None
         assert len(missing) == len(set(missing))
         assert {*shown(view), *missing} == {fact.id for fact in facts[:end]}
         assert not shown(view) & set(missing)
+
+
+@given(sessions(), st.data())
+def test_every_projector_is_total_over_facts_with_holes(
+    facts: list[RuntimeEvent], data: st.DataObject
+) -> None:
+    """Damaged rows are left out by readers; what is left must still be told strictly (STORE-8)."""
+    lost = data.draw(st.sets(st.integers(0, len(facts) - 1), max_size=5))
+    left = [fact for place, fact in enumerate(facts) if place not in lost]
+    for project in PROJECTORS:
+        canonical.encode(to_json(project(left, None)))
+    for target in TARGETS:
+        assert_nothing_silent(left, history(left, target))
 
 
 @given(sessions())
