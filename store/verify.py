@@ -101,7 +101,6 @@ class _Verification:
     hindsight: Hindsight = attrs.field(init=False)
     walk: Walk = attrs.field(init=False)
     blob_check: BlobCheck | None = attrs.field(default=None, init=False)
-    _data_version: Row = attrs.field(default=(), init=False)
 
     def __attrs_post_init__(self) -> None:
         self.own.create()
@@ -157,10 +156,7 @@ class _Verification:
         return bool(page)
 
     def _read_page(self) -> list[Row]:
-        [version] = self.look.run("PRAGMA data_version")
-        if version != self._data_version:
-            self._data_version = version
-            self.hindsight.read_again()
+        self.hindsight.refresh(self.look.version())
         return facts_page(self.look.run, self.walk.judge.next - 1)
 
     def _salvage(self) -> bool:

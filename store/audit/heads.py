@@ -19,6 +19,10 @@ _CREATE: Final = (
     " WITHOUT ROWID"
 )
 _PUT: Final = "INSERT OR REPLACE INTO heads VALUES (?,?,?,?,?,?,?)"
+_STORED: Final = (
+    "SELECT session, run, turn, seq, chain FROM facts WHERE invocation = ? AND ordinal <= ?"
+    " ORDER BY seq DESC LIMIT 1"
+)
 _GET: Final = "SELECT session, run, turn, seq, control, chains FROM heads WHERE invocation = ?"
 
 
@@ -64,6 +68,31 @@ def head_shelf(run: Run) -> Shelf[str, LedgerHead]:
         run(_PUT, (*values, int(head.control), chains))
 
     return Shelf(load=load, save=save)
+
+
+def stored_heads(run: Run, ordinal: int) -> Shelf[str, LedgerHead]:
+    """Return a shelf of heads as the store has them up to an ordinal: where a partial look begins.
+
+    What a head says is taken on trust; the rows behind it are judged from there.
+    """
+
+    def load(invocation: str) -> LedgerHead | None:
+        for session, of_run, turn, seq, chain in run(_STORED, (invocation, ordinal)):
+            spine = Spine(
+                session=c.text(session),
+                invocation=invocation,
+                run=c.text(of_run),
+                turn=c.text(turn),
+            )
+            return LedgerHead(
+                spine=spine,
+                seq=c.integer(seq),
+                control=spine == control_spine(spine.session),
+                chains=(c.data(chain).hex(),),
+            )
+        return None
+
+    return Shelf(load=load, save=lambda _head: None, laid_aside=ordinal > 0)
 
 
 def is_control(kind: Kind) -> bool:

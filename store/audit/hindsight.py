@@ -45,6 +45,7 @@ class Hindsight:
     _leases: list[LeaseState] = attrs.field(factory=list[LeaseState], init=False)
     _losses: list[int] = attrs.field(factory=list[int], init=False)
     _claims: list[tuple[int, str]] = attrs.field(factory=list[tuple[int, str]], init=False)
+    _version: object = attrs.field(default=None, init=False)
     _due: int = attrs.field(default=0, init=False)
     _given: set[str] = attrs.field(factory=set[str], init=False)
     _given_at: int = attrs.field(default=0, init=False)
@@ -52,6 +53,12 @@ class Hindsight:
     def __attrs_post_init__(self) -> None:
         """Read what is there now."""
         self.read_again()
+
+    def refresh(self, version: object) -> None:
+        """Read what was added since, where `version` is not what it was the last time."""
+        if version != self._version:
+            self._version = version
+            self.read_again()
 
     def read_again(self) -> None:
         """Read what was added since; rows are only ever added."""

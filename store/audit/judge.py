@@ -82,6 +82,12 @@ class RowJudge:
             return self._go_on(raw, self.next, (raw.chain,), (raw.root,))
         return self._doubt(raw, head)
 
+    def look_from(self, ordinal: int) -> None:
+        """Go on at a row, over others that are there and not looked at."""
+        if ordinal > self.next:
+            self.next = ordinal
+            self._roots = ()
+
     # --- a row with a fault ---
 
     def _doubt(self, raw: Raw, head: LedgerHead | None) -> Fact | Trouble:

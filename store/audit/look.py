@@ -28,6 +28,7 @@ class Look:
     path: Path
     connector: Connector
     _reader: Reader | None = attrs.field(default=None, init=False)
+    _opens: int = attrs.field(default=0, init=False)
 
     def run(self, sql: str, params: Params = ()) -> list[Row]:
         """Execute one reading statement.
@@ -61,6 +62,11 @@ class Look:
                     raise
             self.close()
 
+    def version(self) -> tuple[int, Row]:
+        """Return what is another value whenever another connection may have committed since."""
+        [version] = self.run("PRAGMA data_version")
+        return self._opens, version
+
     def close(self) -> None:
         """Close the connection; the next read opens another."""
         if self._reader is not None:
@@ -70,6 +76,7 @@ class Look:
     def _opened(self) -> Reader:
         if self._reader is None:
             self._reader = open_reader(self.connector, self.path, newest=NEWEST)
+            self._opens += 1
             self._reader.connection.text_factory = any_text
         return self._reader
 

@@ -21,19 +21,20 @@ class Shelf(Generic[K, V]):
         load: Reads a value that was laid aside, or None.
         save: Writes a value over that of the same key.
         room: How many stay in memory.
+        laid_aside: Whether `load` may find anything.
     """
 
     load: Callable[[K], V | None]
     save: Callable[[V], None]
     room: int = ROOM
+    laid_aside: bool = False
     _hot: dict[K, V] = attrs.field(factory=dict[K, V], init=False)
     _changed: set[K] = attrs.field(factory=set[K], init=False)
-    _laid_aside: bool = attrs.field(default=False, init=False)
 
     def get(self, key: K) -> V | None:
         """Return the value of `key`."""
         value = self._hot.get(key)
-        if value is None and self._laid_aside:
+        if value is None and self.laid_aside:
             value = self.load(key)
             if value is not None:
                 self._keep(key, value)
@@ -55,7 +56,7 @@ class Shelf(Generic[K, V]):
             self._save(oldest)
             for old in oldest:
                 del self._hot[old]
-            self._laid_aside = True
+            self.laid_aside = True
         self._hot[key] = value
 
     def _save(self, keys: Iterable[K]) -> None:
