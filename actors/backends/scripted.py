@@ -11,13 +11,12 @@ import trio
 from ...machines.facts.canonical import Json
 from ...machines.facts.model import Usage
 from ...machines.facts.vocabulary import Failure, Finish
-from ...machines.projections.target import ThinkingForm
+from ...machines.projections.target import Capabilities, ThinkingForm
 from .contract import (
     BackendEvent,
     BackendFailedError,
     BlockEnded,
     CallStated,
-    Capabilities,
     Finished,
     ModelRequest,
     TextPiece,

@@ -2,6 +2,10 @@
 
 import argparse
 import importlib
+import inspect
+import io
+import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -14,8 +18,10 @@ from crashworthy import __version__
 
 from ...machines.facts.codes import Code, CrashworthyError
 
-EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_REFUSED: Final = 3
+EXIT_INTERRUPTED: Final = 130
+EXIT_PIPE: Final = 141
 
 
 @attrs.frozen(kw_only=True)
@@ -34,6 +40,54 @@ class Command:
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
+        "demo": Command(
+            module="crashworthy.actors.cli.demo",
+            summary="let a scripted agent repair a small failing project, for real",
+        ),
+        "run": Command(
+            module="crashworthy.actors.cli.run",
+            summary="take one turn: an agent works on the workspace",
+        ),
+        "resume": Command(
+            module="crashworthy.actors.cli.resume",
+            summary="take up a run that waits for a person",
+        ),
+        "pending": Command(
+            module="crashworthy.actors.cli.pending",
+            summary="list what people are asked",
+        ),
+        "answer": Command(
+            module="crashworthy.actors.cli.answer",
+            summary="record a person's decision; executes nothing",
+        ),
+        "stop": Command(
+            module="crashworthy.actors.cli.stop",
+            summary="end an open run durably",
+        ),
+        "abandon": Command(
+            module="crashworthy.actors.cli.abandon",
+            summary="give up a run that waits for a person",
+        ),
+        "sessions": Command(
+            module="crashworthy.actors.cli.sessions",
+            summary="list the sessions of a log",
+        ),
+        "show": Command(
+            module="crashworthy.actors.cli.show",
+            summary="show what was said and done",
+        ),
+        "events": Command(
+            module="crashworthy.actors.cli.events",
+            summary="list the facts themselves",
+        ),
+        "at": Command(
+            module="crashworthy.actors.cli.at",
+            summary="show any past moment",
+        ),
+        "verify": Command(
+            module="crashworthy.actors.cli.verify",
+            summary="check a state root or a log; changes nothing",
+        ),
         "prove": Command(
             module="crashworthy.spec.prove",
             summary="check every lifecycle table over its whole state space",
@@ -45,10 +99,6 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "bench": Command(
             module="crashworthy.crashlab.bench.main",
             summary="measure the store beside raw SQLite",
-        ),
-        "verify": Command(
-            module="crashworthy.actors.cli.verify",
-            summary="check a state root or a log; changes nothing",
         ),
     }
 )
@@ -79,7 +129,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words after the program's name; those of the process when None.
 
     Returns:
-        What the command returned; 1 when it ended with a coded error; 2 for wrong usage.
+        What the command returned; 2 for wrong usage; 3 when it was refused with a code, or the
+        environment failed; 130 or 141 when Ctrl-C or a closed pipe ended it.
     """
     words = tuple(sys.argv[1:] if argv is None else argv)
     # Our own options take no value, so the first word that is not an option is the command.
@@ -91,12 +142,32 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"crashworthy: unknown command {words[at]!r}\n", file=sys.stderr)
         parser.print_help(sys.stderr)
         return EXIT_USAGE
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # Unclean words are spelled out.
+    name, rest = words[at], words[at + 1 :]
     try:
         _refuse_disabled_asserts(asserts_enabled=__debug__)
-        return _load(words[at], COMMANDS[words[at]])(words[at + 1 :])
+        return int(_load(name, COMMANDS[name])(rest))
     except CrashworthyError as error:
-        print(f"crashworthy {words[at]}: {error}", file=sys.stderr)
-        return EXIT_FAILED
+        _tell(name, error, as_json="--json" in rest)
+        return EXIT_REFUSED
+    except KeyboardInterrupt:
+        print(f"crashworthy {name}: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; nothing of ours is to be flushed into it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_PIPE
+
+
+def _tell(name: str, error: CrashworthyError, *, as_json: bool) -> None:
+    """Say which code, with which facts, and what its class says of it: who must do what."""
+    meaning = " ".join((inspect.getdoc(type(error)) or "").split("\n\n")[0].split())
+    print(f"crashworthy {name}: {error}\n  {meaning}", file=sys.stderr)
+    if as_json:
+        told = {"type": "error", "code": error.code.value, "text": str(error), "meaning": meaning}
+        print(json.dumps(told))
 
 
 def _parser() -> argparse.ArgumentParser:

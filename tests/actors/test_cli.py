@@ -44,7 +44,7 @@ def test_command_gets_the_words_after_its_name_and_gives_the_status(
     assert cli.main(["sample", "--help", "x"]) == 42
 
 
-def test_coded_error_of_a_command_is_one_line_and_status_1(
+def test_coded_error_of_a_command_is_told_with_its_meaning_and_status_3(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = (
@@ -52,15 +52,17 @@ def test_coded_error_of_a_command_is_one_line_and_status_1(
         "def main(argv):\n    raise AssertsDisabledError\n"
     )
     _write_module(monkeypatch, tmp_path, source)
-    assert cli.main(["sample"]) == 1
-    assert capsys.readouterr().err.startswith(f"crashworthy sample: [{Code.ASSERTS_DISABLED}]")
+    assert cli.main(["sample"]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith(f"crashworthy sample: [{Code.ASSERTS_DISABLED}]")
+    assert "start it without" in told
 
 
 def test_absent_module_is_said_with_its_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _offer(monkeypatch, "crashworthy.nowhere.main")
-    assert cli.main(["sample"]) == 1
+    assert cli.main(["sample"]) == 3
     assert f"[{Code.COMMAND_UNAVAILABLE}] command='sample'" in capsys.readouterr().err
 
 
@@ -92,5 +94,5 @@ def test_version_is_that_of_the_package() -> None:
 def test_command_refuses_to_start_when_asserts_are_disabled() -> None:
     """Asserts state our invariants; without them a broken one would be written to disk."""
     run = _run("prove", flags=("-O",))
-    assert run.returncode == 1
+    assert run.returncode == 3
     assert f"[{Code.ASSERTS_DISABLED}]" in run.stderr

@@ -1,0 +1,74 @@
+"""`crashworthy answer`: records a person's decision, and executes nothing (ASK-1, ASK-3)."""
+
+import argparse
+from collections.abc import Sequence
+
+from ...machines.facts.canonical import encode
+from ...machines.facts.vocabulary import AnswerDecision, Purpose
+from ..host import Host
+from .exits import Exit
+from .looking import NameAmbiguousError, open_log
+from .options import add_json, add_place, command_parser, place_of
+from .owning import decide
+from .pending import Asked, open_requests
+from .terminal import print_json, tell
+
+
+def main(argv: Sequence[str]) -> int:
+    """Record an answer."""
+    args = _parser().parse_args(argv)
+    place = place_of(args)
+    with open_log(place) as log:
+        asked = _find(open_requests(log), args.ask)
+    ask = args.ask if asked is None else asked.request.ask
+    question = asked is not None and asked.request.purpose is Purpose.QUESTION
+    decision, answers = _decision(args.words, question=question)
+
+    async def record(host: Host) -> None:
+        await host.people.answer(ask, decision, answers)
+
+    decide(place, record)
+    run = None if asked is None else asked.request.run
+    if args.json:
+        print_json({"ask": ask, "run": run, "decision": decision.value, "answers": list(answers)})
+    else:
+        tell(f"recorded: {decision.value}. Nothing was executed; to go on:")
+        tell(f"  {place.command('resume', run or 'RUN', '--script', 'FILE')}")
+    return Exit.DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser(
+        "answer",
+        "Record what a person decides about one request; the first decision counts.",
+        "approvals take `allow` or `deny`; questions take one text for each question, where `-`\n"
+        "passes one over, or `deny`. The run goes on when somebody resumes it.",
+    )
+    parser.add_argument("ask", metavar="ASK", help="the request's id, or the beginning")
+    parser.add_argument("words", nargs="+", metavar="allow|deny|TEXT")
+    add_place(parser)
+    add_json(parser, "one JSON document")
+    return parser
+
+
+def _find(open_asks: Sequence[Asked], name: str) -> Asked | None:
+    """Return the open request of this id or beginning of one; None: ask the owner about it.
+
+    Raises:
+        NameAmbiguousError: `name_ambiguous`.
+    """
+    fits = [one for one in open_asks if one.request.ask.startswith(name)]
+    if len(fits) > 1:
+        raise NameAmbiguousError(name=name, fits=tuple(one.request.ask for one in fits[:5]))
+    return fits[0] if fits else None
+
+
+def _decision(
+    words: Sequence[str], *, question: bool
+) -> tuple[AnswerDecision, tuple[str | None, ...]]:
+    plain = (AnswerDecision.DENY,) if question else (AnswerDecision.ALLOW, AnswerDecision.DENY)
+    if len(words) == 1 and words[0] in plain:
+        return AnswerDecision(words[0]), ()
+    for word in words:
+        encode(word)  # Unclean words are refused, never changed (BYTE-3).
+    return AnswerDecision.ANSWER, tuple(None if word == "-" else word for word in words)

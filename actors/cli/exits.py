@@ -1,0 +1,24 @@
+"""The exit statuses of the commands that run, answer and look; scripts may rely on each."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What a command came to. `verify`, `crash` and `prove` say in their help what theirs mean."""
+
+    DONE = 0  # the run completed, or what was asked for is done or shown
+    FAILED = 1  # the run failed or was stopped
+    USAGE = 2  # wrong words on the command line; nothing was touched
+    REFUSED = 3  # refused with a code, or the environment failed; the message says which
+    WAITING = 4  # the run waits for a person: see `pending`, then `answer` and `resume`
+    INTERRUPTED = 130  # Ctrl-C before there was a run to stop
+
+
+STATUS_HELP = """\
+exit status:
+  0  the run completed, or what was asked for is done
+  1  the run failed or was stopped
+  2  wrong usage; nothing was touched
+  3  refused (the message has the machine code), or the environment failed
+  4  the run waits for a person: crashworthy pending, answer, resume
+"""

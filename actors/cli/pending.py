@@ -1,0 +1,64 @@
+"""`crashworthy pending`: what people are asked, in every session of a log (ASK-1)."""
+
+from collections.abc import Sequence
+
+import attrs
+
+from ...machines.projections.plain import to_json
+from ...machines.projections.status import Pending, status
+from ...store.journal.pending import Pending as Word
+from .exits import Exit
+from .looking import Log, events_of, open_log
+from .options import add_json, add_place, command_parser, place_of
+from .story import CHOICES
+from .terminal import Tone, moment, out, print_json, tell, visible
+
+
+@attrs.frozen(kw_only=True)
+class Asked:
+    """One open request, and the session it belongs to."""
+
+    session: str
+    request: Pending
+
+
+def main(argv: Sequence[str]) -> int:
+    """List the open requests."""
+    parser = command_parser("pending", "List what people are asked, with what each would allow.")
+    add_place(parser)
+    add_json(parser, "one JSON document: a list of requests")
+    args = parser.parse_args(argv)
+    place = place_of(args)
+    with open_log(place) as log:
+        asked = open_requests(log)
+    if args.json:
+        print_json([to_json(one) for one in asked])
+        return Exit.DONE
+    if not asked:
+        tell("nobody is asked anything")
+    paper = out()
+    for one in asked:
+        request = one.request
+        paper.line(f"{request.ask}  {request.purpose.value}  {moment(request.asked_ts)}", Tone.BOLD)
+        paper.line(f"  run {request.run} of {one.session}", Tone.DIM)
+        for line in visible(request.review).split("\n"):
+            paper.line(f"  {line}")
+        for question in request.questions:
+            paper.line(f"  {visible(question.text)}")
+            for option in question.options:
+                paper.line(f"    - {visible(option)}")
+        command = place.command("answer", request.ask)
+        paper.line(f"  {command} {CHOICES[request.purpose]}", Tone.DIM)
+    return Exit.DONE
+
+
+def open_requests(log: Log) -> list[Asked]:
+    """Return the open requests of all open runs, in the order in which they were asked."""
+    live = log.read(lambda view: view.pending(Word.RUN_LIVE))
+    sessions = dict.fromkeys(log.session_of(run) for run in live)
+    asked = [
+        Asked(session=session, request=request)
+        for session in sessions
+        for request in status(events_of(log.facts(session)), live=False).pending
+    ]
+    return sorted(asked, key=lambda one: one.request.asked_ts)

@@ -1,0 +1,73 @@
+"""Where the log of a workspace lies, and how to name it again on a command line (OWN-6)."""
+
+import hashlib
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+_NAME_CHARS_MAX: Final = 32
+_DIGEST_CHARS: Final = 16
+_UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    """A state root, the directory it serves, and the options that name both.
+
+    Attributes:
+        workspace: None where only the root was named: then the facts of a session say it.
+        given: The options that another command needs to find the same root from here.
+    """
+
+    root: Path
+    workspace: Path | None
+    given: tuple[str, ...] = ()
+
+    def command(self, *words: str) -> str:
+        """Return a command line that a person can paste."""
+        return shlex.join(("crashworthy", *words, *self.given))
+
+
+def find_place(root: Path | None, workspace: Path | None) -> Place:
+    """Return the place that options name; without options that of the working directory."""
+    if root is not None:
+        # The facts of a session say where its workspace is; the root alone finds it again.
+        return Place(root=root, workspace=workspace, given=("--root", str(root)))
+    served = Path.cwd() if workspace is None else workspace
+    state = state_directory(os.environ, sys.platform)
+    given = () if workspace is None else ("--workspace", str(workspace))
+    return Place(root=state / root_name(served), workspace=served, given=given)
+
+
+def state_directory(environ: Mapping[str, str], platform: str) -> Path:
+    """Return the directory below which this user's roots lie, by the platform's convention."""
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "crashworthy"
+    told = environ.get("XDG_STATE_HOME", "")
+    # The convention itself says that a relative path is to be ignored.
+    base = Path(told) if told.startswith("/") else Path.home() / ".local" / "state"
+    return base / "crashworthy"
+
+
+def root_name(workspace: Path) -> str:
+    """Return the name of a workspace's root: readable, and one for each canonical path.
+
+    The path and not the marker's identity, because a copied directory has the same marker and must
+    not write into the log of its original.
+    """
+    path = str(workspace.resolve())
+    digest = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()
+    name = _UNNAMED.sub("-", Path(path).name).strip("-.")[:_NAME_CHARS_MAX] or "workspace"
+    return f"{name}-{digest[:_DIGEST_CHARS]}"
+
+
+def prepare(place: Place) -> None:
+    """Make the directories above a default root; the root itself is made by its owner."""
+    if "--root" not in place.given:
+        place.root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,0 +1,83 @@
+"""`crashworthy run`: one turn of an agent in a workspace, durable from its first word."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ..attending import send
+from ..runtime import RunHandle, Session
+from .execute import Job, execute
+from .options import (
+    add_agent,
+    add_json,
+    add_place,
+    add_voice,
+    agent_words,
+    command_parser,
+    place_of,
+    settings_of,
+)
+from .prompts import Voice, voice_of
+from .story import STREAM_HELP
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one turn and return the exit status."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    text = _text(parser, args)
+    place = place_of(args)
+    voice = voice_of(yes=args.yes, no_input=args.no_input or args.json or args.text == "-")
+
+    async def begin(session: Session) -> RunHandle:
+        return await send(session, text, key=args.key, answers=voice is not Voice.NOBODY)
+
+    return execute(
+        Job(
+            settings=settings_of(args, place),
+            place=place,
+            voice=voice,
+            json=args.json,
+            session=args.session,
+            key=args.key,
+            begin=begin,
+            again=lambda run: ("resume", run, *agent_words(args)),
+        )
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser(
+        "run",
+        "Take one turn: the agent works on the workspace until it is done, fails, or waits.",
+        "Ctrl-C stops the run durably; once more ends the process at once, and what it left is\n"
+        "settled by whoever opens the log next.\n\n" + STREAM_HELP,
+    )
+    parser.add_argument(
+        "text", nargs="?", metavar="TEXT", help="what to do; `-` or nothing reads standard input"
+    )
+    parser.add_argument("--session", metavar="ID", help="go on in this session; else in a new one")
+    parser.add_argument(
+        "--key",
+        metavar="K",
+        help="start once: the same key and text always find the same run (without --session, the "
+        "same session, too)",
+    )
+    add_agent(parser)
+    add_place(parser)
+    add_voice(parser)
+    add_json(parser, "JSON lines")
+    return parser
+
+
+def _text(parser: argparse.ArgumentParser, args: argparse.Namespace) -> str:
+    if args.text is not None and args.text != "-":
+        return str(args.text)
+    if sys.stdin.isatty():
+        parser.error("say what to do, or give it on standard input")
+    # Bytes that are no UTF-8 become lone surrogates here, and are refused as such (BYTE-3).
+    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    if not text.strip():
+        parser.error("standard input says nothing")
+    args.text = "-"
+    return text.removesuffix("\n")

@@ -1,0 +1,1 @@
+"""A small project with a failing test, and the script of a model that repairs it."""

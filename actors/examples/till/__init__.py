@@ -1,0 +1,1 @@
+"""A till: what a customer has to pay, in whole cents."""
