@@ -16,6 +16,7 @@ from .obligation import (
     SpeedProbe,
 )
 from .plants import PLANTS
+from .speed import read_log
 
 _LIFECYCLES: Final = "crashworthy.machines.lifecycles"
 _CONTRACTS: Final = "crashworthy.spec.contracts"
@@ -105,11 +106,14 @@ EQUIVALENTS: Final = (
     *_rows("LEA", (3, 4, 5), "takes: epoch", _SAME_EPOCH),
     *_rows("REQ", (2,), "takes: epoch", _SAME_EPOCH),
     *_rows(
-        "RUN", (*range(4, 13), 15, 16, 17, 20, 21, 24, 29, 30, 31, 32, 39, 40), "takes: epoch", _SAME_EPOCH
+        "RUN",
+        (*range(4, 13), 15, 16, 17, 20, 21, 24, 29, 30, 31, 32, 39, 40),
+        "takes: epoch",
+        _SAME_EPOCH,
     ),
 )
 
-SPEEDS: Final[tuple[SpeedProbe, ...]] = ()
+SPEEDS: Final = (SpeedProbe(name="decode, chain check and fold", run=read_log),)
 
 OBLIGATIONS: Final = Obligations(
     invariants=INVARIANTS,
