@@ -132,7 +132,7 @@ def test_speed_is_measured_or_the_status_says_that_it_was_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(("--speed",), TOYS) == 0
-    assert "facts/s (1000 facts)" in capsys.readouterr().out
+    assert "facts/s of one core's time (1000 facts)" in capsys.readouterr().out
     assert main(("--speed",), Obligations()) == 1
 
 
