@@ -25,6 +25,7 @@ from crashworthy.machines.facts.vocabulary import (
     RequestResult,
     RunFailure,
     Verdict,
+    Visibility,
 )
 from crashworthy.machines.projections.history import History, history
 from crashworthy.machines.projections.items import StepItem, trim
@@ -126,11 +127,13 @@ def test_parallel_results_stand_in_call_order_whatever_order_they_finished_in() 
     for call in calls:
         story.book.tell(story.dispatch(call))
     story.book.tell(story.outcome(calls[2]))
-    story.book.tell(story.outcome(calls[0], OutcomeResult.ERROR))
+    error = story.outcome(calls[0], OutcomeResult.ERROR)
+    content = FunctionResponse(label="c", name="bump", result="no", is_error=True)
+    story.book.tell(attrs.evolve(error, content=content))
     view = told(die(story))
 
-    statuses = [(answer["label"], answer["status"]) for answer in results(view)]
-    assert statuses == [("c1", "settled"), ("c2", "unknown"), ("c3", "settled")]
+    answers = [(one["label"], one["status"], one["is_error"]) for one in results(view)]
+    assert answers == [("c1", "settled", True), ("c2", "unknown", True), ("c3", "settled", False)]
 
 
 @pytest.mark.proves("PROJ-2")
@@ -341,6 +344,24 @@ def test_step_of_thinking_alone_makes_no_message(target: Capabilities) -> None:
 
     assert roles(view) == ["user"]
     assert reasons(view, signed) == [LossReason.THINKING_ALONE]
+
+
+def test_hidden_words_are_not_told_to_the_model() -> None:
+    """Hidden is hidden whoever said it: a user, the model, or its reasoning."""
+    story = Story()
+    opening, words = story.opening(text="secret")
+    words = attrs.evolve(words, visibility=Visibility.HIDDEN)
+    story.book.tell(opening, words)
+    story.book.tell(story.request(1))
+    thought = compose.model_thinking(
+        story.at, "f_t", story.request_name(1), Thinking(text="secret", signature="s")
+    )
+    hidden = [attrs.evolve(one, visibility=Visibility.HIDDEN) for one in (thought, story.text(1))]
+    story.book.tell(*hidden, story.text(1, "shown"), story.settle(1))
+    view = told(story, SIGNED)
+
+    assert (texts(view), roles(view)) == (["shown"], ["assistant"])
+    assert [reasons(view, one) for one in (words, *hidden)] == [[LossReason.HIDDEN]] * 3
 
 
 # --- targets that carry less ---
