@@ -326,7 +326,6 @@ def _timed(said: str, begun: float) -> str:
 def _measure(obligations: Obligations, screen: Screen) -> int:
     """Time each probe after one warm-up; without any, nothing was measured: a failure."""
     for probe in obligations.speeds:
-        probe.run()
         facts = probe.run()  # The first run pays for imports, caches and the log itself.
         best_s = math.inf
         for _ in range(_SPEED_RUNS):
