@@ -32,6 +32,9 @@ EACH_KIND = pytest.mark.parametrize("kind", v.Kind)
 FEW = settings(max_examples=10)
 
 
+NOTHING: dict[str, Json] = {}
+
+
 def objects_in(body: Json) -> list[dict[str, Json]]:
     """The body and every object below it, free JSON included."""
     if isinstance(body, list):
@@ -207,6 +210,66 @@ def test_value_of_another_type_is_refused_without_being_shown(
 
     assert (error.code, error.path, error.found) == (Code.FACT_MALFORMED, path, found)
     assert "hunter2" not in str(error)
+
+
+ENVELOPE: list[tuple[str, ...]] = [
+    *((name,) for name in attrs.fields_dict(m.RuntimeEvent) if name not in {"content", "actions"}),
+    *(("spine", name) for name in attrs.fields_dict(m.Spine)),
+    *(("refs", name) for name in attrs.fields_dict(m.Refs)),
+]
+
+
+@pytest.mark.parametrize("value", [1.5, [NOTHING], False])
+@pytest.mark.parametrize("path", ENVELOPE)
+def test_envelope_of_another_type_is_refused_field_by_field(
+    path: tuple[str, ...], value: Json
+) -> None:
+    error = spoil(OUTCOME, *path, value=value)
+    assert (error.code, error.path) == (Code.FACT_MALFORMED, path)
+
+    outer, inner = path[0], dict.fromkeys(path[1:], value)
+    part = changed(getattr(OUTCOME, outer), **inner) if inner else value
+    if path != ("kind",):
+        with pytest.raises(IllegalFactError) as caught:
+            encode_body(changed(OUTCOME, **{outer: part}))
+        assert (caught.value.code, caught.value.path) == (Code.FACT_MALFORMED, path)
+
+
+@pytest.mark.parametrize("kind", ["time_travelled", None])
+def test_event_of_no_known_kind_is_not_written(kind: object) -> None:
+    with pytest.raises(IllegalFactError) as caught:
+        encode_body(changed(OUTCOME, kind=kind))
+
+    assert (caught.value.code, caught.value.path) == (Code.UNKNOWN_FACT, ("kind",))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (v.Kind.REQUEST_DISPATCHED, "parts", [1]),
+        (v.Kind.REQUEST_DISPATCHED, "parts", [None]),
+        (v.Kind.ASK_ANSWERED, "answers", ["a", 1]),
+    ],
+)
+def test_item_of_another_type_is_refused_by_position(
+    kind: v.Kind, name: str, value: list[Json]
+) -> None:
+    at = ("actions", name, len(value) - 1)
+
+    error = spoil(EVENTS[kind], "actions", name, value=value)
+    assert (error.code, error.path) == (Code.FACT_MALFORMED, at)
+    with pytest.raises(IllegalFactError) as caught:
+        encode_body(
+            changed(EVENTS[kind], actions=changed(EVENTS[kind].actions, **{name: tuple(value)}))
+        )
+    assert (caught.value.code, caught.value.path) == (Code.FACT_MALFORMED, at)
+
+
+def test_null_is_no_expansion() -> None:
+    """Free JSON may be null, but an absent expansion has one form only."""
+    error = spoil(EVENTS[v.Kind.ASK_OPENED], "actions", "expansion", value=None)
+
+    assert (error.code, error.path) == (Code.FACT_MALFORMED, ("actions", "expansion"))
 
 
 def test_place_in_a_list_is_named_by_position() -> None:
