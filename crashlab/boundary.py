@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import attrs
@@ -111,10 +112,14 @@ class Passage:
     writer: str
 
 
+# Every visit of a statement asks for both, and a program has few statements.
+_TEXTS_MAX: Final = 4_096
+
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _SYNONYMS: Final = {"end": Kind.COMMIT}
 
 
+@lru_cache(_TEXTS_MAX)
 def statement_name(sql: str) -> str:
     """Return `sql` on one line and without comments.
 
@@ -124,6 +129,7 @@ def statement_name(sql: str) -> str:
     return " ".join(_COMMENT.sub(" ", sql).split()).rstrip("; ")
 
 
+@lru_cache(_TEXTS_MAX)
 def statement_kind(sql: str) -> Kind:
     """Return what the statement does, by its first keyword; `wal_checkpoint` is its own kind."""
     words = re.findall(r"[a-z_]+", statement_name(sql).lower())

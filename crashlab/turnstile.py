@@ -5,8 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Never
 
 import attrs
@@ -22,7 +21,7 @@ class Turnstile:
     Attributes:
         target: Where to die; `None` only counts.
         note_path: The file that receives the key of the point right before the kill.
-        passages: All boundaries passed, in order.
+        passages: All boundaries passed, in order, where nobody is to die.
         bypasses: What SQLite ran without the wrapper seeing it.
         writer: The label of the unit under way.
     """
@@ -48,7 +47,8 @@ class Turnstile:
             self._visits[kind, name, role] += 1
             occurrence = self._visits[kind, name, role]
             boundary = Boundary(kind=kind, name=name, role=role, occurrence=occurrence)
-            self.passages.append(Passage(boundary=boundary, writer=self.writer))
+            if self.target is None:
+                self.passages.append(Passage(boundary=boundary, writer=self.writer))
         return boundary
 
     def stand(self, boundary: Boundary, moment: Moment) -> None:
@@ -72,7 +72,7 @@ class Door:
 
     def crossing(self, site: Site) -> AbstractContextManager[None]:
         """Count the site; die before or after it if that is the target."""
-        return self._cross(site)
+        return _Crossing(self.turnstile, site, self.role)
 
     def note_bypass(self, what: str) -> None:
         """Keep what the wrapper did not see."""
@@ -83,15 +83,25 @@ class Door:
         boundary = self.turnstile.count(Kind.PROBE, name, self.role)
         self.turnstile.stand(boundary, Moment.AT)
 
-    @contextmanager
-    def _cross(self, site: Site) -> Generator[None]:
-        boundary = self.turnstile.count(site.kind, site.name, self.role)
-        self.turnstile.stand(boundary, Moment.BEFORE)
-        try:
-            yield
-        finally:
-            # Also after a statement that raised: what it left behind is a state like any other.
-            self.turnstile.stand(boundary, Moment.AFTER)
+
+@attrs.define(eq=False)
+class _Crossing(AbstractContextManager[None]):
+    """The frame of one site; a class, because a matrix passes millions of them."""
+
+    _turnstile: Turnstile
+    _site: Site
+    _role: Role
+    _boundary: Boundary | None = None
+
+    def __enter__(self) -> None:
+        site = self._site
+        self._boundary = self._turnstile.count(site.kind, site.name, self._role)
+        self._turnstile.stand(self._boundary, Moment.BEFORE)
+
+    def __exit__(self, *_: object) -> None:
+        # Also after a statement that raised: what it left behind is a state like any other.
+        assert self._boundary is not None
+        self._turnstile.stand(self._boundary, Moment.AFTER)
 
 
 def _die(note_path: str, key: str) -> Never:

@@ -138,7 +138,9 @@ class Workload(Protocol):
         ...
 
 
-BUILT_IN: Final[Mapping[str, str]] = MappingProxyType({})
+BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
+    {"store": "crashworthy.crashlab.workloads.store:store_workload"}
+)
 """The name and `module:factory` of each workload that comes with the lab."""
 
 

@@ -1,0 +1,45 @@
+"""How the lab owns a root: through every production door, and with an end like a process's own."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...machines.facts.ids import RootId
+from ...store.connect import Connector
+from ...store.sqlite import SqliteStore, open_store
+from ..workload import Doors
+
+ROOT: RootId = RootId("root_lab")
+
+Open = Callable[[Path, Doors, str], SqliteStore]
+"""Opens a root through the doors of the lab, as the host of that name."""
+
+
+def own(path: Path, doors: Doors, host: str) -> SqliteStore:
+    """Own the root at `path` with all that production opens it with; commits run in place."""
+    return open_store(
+        path,
+        host=host,
+        since="lab",
+        new_root_id=lambda: ROOT,
+        connector=Connector(factory=doors.factory),
+        probe=doors.probe,
+        pause=lambda _seconds: None,
+        idle_s=None,
+    )
+
+
+def abandon(store: SqliteStore) -> None:
+    """End an owner as the end of its process would: nothing is written on the way out."""
+    store.writer.batcher.door.close()
+    store.reader.close()
+    assert store.tenure is not None
+    store.tenure.anchor.close()
+    store.tenure.release()
+
+
+@contextmanager
+def ended(store: SqliteStore) -> Generator[SqliteStore]:
+    """Close the store after the block as an owner does who has nothing left to do."""
+    yield store
+    store.close()

@@ -1,0 +1,140 @@
+"""The workload `store`: every writer of the journal on a real root, killed at every statement."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from ...store.anchor import read_anchor
+from ...store.connect import Connector
+from ...store.ownership.root import StateRoot
+from ...store.probe import no_probe
+from ...store.rebuild import refold
+from ..workload import Doors, Finding, Observation, Promise, Stage, read_acks
+from .finishing import finish_all
+from .first_owner import (
+    follow_up,
+    left_operations,
+    left_runs,
+    left_waiting,
+    whole_run,
+)
+from .later_owners import claimed, continued, fenced, given_up, judged, reattached, recovered
+from .looking import broken, is_made, seen, unverified
+from .ownership import ROOT, Open, abandon, own
+from .promised import PROMISES
+from .stagehand import SESSIONS, Do, Stagehand, acknowledged
+
+_BEHIND: Final = "anchor.behind"
+_VERIFIED: Final = "verified"
+
+
+@attrs.frozen(kw_only=True)
+class StoreWorkload:
+    """Three owners in a row; the first two are abandoned, the second one writes once too often.
+
+    Attributes:
+        open: How each owner opens the root; tests plant faults here.
+        do: How each order is carried out and acknowledged; tests plant faults here.
+    """
+
+    open: Open = own
+    do: Do = acknowledged
+
+    @property
+    def name(self) -> str:
+        """Return the name that reports show."""
+        return "store"
+
+    @property
+    def promises(self) -> tuple[Promise, ...]:
+        """Return all invariants that `check` and `finish` may report."""
+        return PROMISES
+
+    def script(self, stage: Stage) -> None:
+        """Tell everything, from the making of the root to the clean end of its third owner."""
+        hand = Stagehand(stage=stage, open=self.open, do=self.do)
+        rich, left, *rest = map(hand.teller, SESSIONS)
+        others = {teller.session: teller for teller in rest}
+        hand.begin("host-1")
+        whole_run(hand, rich)
+        follow_up(hand, rich)
+        call = left_waiting(hand, rich)
+        left_operations(hand, left)
+        left_runs(hand, others)
+        with stage.writer("abandon"):
+            abandon(hand.store)
+        hand.begin("host-2")
+        recovered(hand)
+        reattached(hand, rich, call)
+        judged(hand, left)
+        continued(hand, left)
+        claimed(hand, rich)
+        given_up(hand, others)
+        zombie = hand.store
+        assert zombie.tenure is not None
+        # As if another file lay where its lock was: a successor opens while it still lives.
+        zombie.tenure.release()
+        hand.begin("host-3")
+        fenced(hand, zombie, others["stopped"])
+        with stage.writer("abandon"):
+            abandon(zombie)
+        recovered(hand)
+        with stage.writer("close"):
+            hand.store.close()
+
+    def recover(self, stage: Stage) -> None:
+        """Note how far the anchor is, then reopen as the next owner and recover."""
+        _note_anchor(stage.root)
+        hand = Stagehand(stage=stage, open=self.open, do=self.do)
+        hand.begin("host-recovery")
+        recovered(hand)
+        with stage.writer("close"):
+            hand.store.close()
+
+    def observe(self, root: Path) -> Observation:
+        """Look at the root and the outside world; change nothing."""
+        return seen(root)
+
+    def check(self, root: Path, acks: Sequence[str]) -> Sequence[Finding]:
+        """Return every promise that the recovered root breaks.
+
+        A root that looks exactly as it did when it was verified is not verified again: facts and
+        projections are what that rests on, and matrices are long.
+        """
+        findings = broken(root, acks, behind=(root.parent / _BEHIND).exists())
+        verified, looks = root.parent / _VERIFIED, str(seen(root))
+        if not verified.exists() or verified.read_text("ascii") != looks:
+            findings += unverified(root)
+            if not findings:
+                verified.write_text(looks, "ascii")
+        return findings
+
+    def rebuild(self, root: Path) -> None:
+        """Make all projections anew, as the next owner; runs that wait stay open beside it."""
+        plain = Doors(factory=Connector().factory, probe=no_probe)
+        if is_made(root):
+            store = own(root, plain, "host-rebuild")
+            refold(store)
+            store.close()
+
+    def finish(self, stage: Stage) -> Sequence[Finding]:
+        """End what is open in every session, and tell each one more whole run."""
+        hand = Stagehand(stage=stage, open=self.open, do=self.do)
+        hand.begin("host-finish")
+        return finish_all(hand)
+
+
+def store_workload() -> StoreWorkload:
+    """Return the workload as it is registered."""
+    return StoreWorkload()
+
+
+def _note_anchor(root: Path) -> None:
+    """Compare, before anybody writes again, what was acknowledged with what is anchored."""
+    heads = [int(ack.split()[1]) for ack in read_acks(root.parent) if ack.startswith("head ")]
+    anchored = read_anchor(StateRoot(path=root, root_id=ROOT).anchor)
+    reached = 0 if anchored is None else anchored.ordinal
+    if max(heads, default=0) > reached:
+        (root.parent / _BEHIND).write_text(f"{reached} < {max(heads)}", encoding="ascii")
