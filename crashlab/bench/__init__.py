@@ -1,0 +1,1 @@
+"""What the store costs, measured beside raw SQLite on the same disk (DESIGN 15)."""

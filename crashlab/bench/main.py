@@ -1,0 +1,126 @@
+"""The command `crashworthy bench`: measure the store beside raw SQLite, and say what is missed."""
+
+import argparse
+import json
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+
+from ...store.sqlite import SqliteStore
+from ..workloads.teller import Teller
+from .appends import End, measure_budget, measure_growth
+from .figure import Figure, as_json_value, as_table
+from .ground import QUICK, Sizes, fill, opened
+from .groups import measure_ceiling_share, measure_gain
+
+MET, MISSED, USAGE = 0, 1, 2
+
+
+class _Options(argparse.Namespace):
+    facts: int | None
+    rounds: int | None
+    quick: bool
+    place: Path | None
+    json: Path | None
+
+    def sizes(self) -> Sizes:
+        sizes = QUICK if self.quick else Sizes()
+        if self.facts is not None:
+            sizes = attrs.evolve(sizes, facts=self.facts)
+        return sizes if self.rounds is None else attrs.evolve(sizes, rounds=self.rounds)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return 0 where all targets are met, 1 where one is missed, 2 for usage."""
+    try:
+        options = _parser().parse_args(argv, namespace=_Options())
+    except SystemExit as stop:  # argparse has told its reason already
+        return stop.code if isinstance(stop.code, int) else USAGE
+    with tempfile.TemporaryDirectory(prefix="crashworthy-bench-", dir=options.place) as place:
+        figures = measure_all(Path(place), options.sizes(), told=_tell)
+    print(as_table(figures), end="")
+    if options.json is not None:
+        options.json.write_text(_as_json(figures, options), encoding="utf-8")
+    return MISSED if any(figure.met is False for figure in figures) else MET
+
+
+def measure_all(place: Path, sizes: Sizes, *, told: Callable[[str], None]) -> list[Figure]:
+    """Measure everything in `place`, which must be empty and on the disk to be measured."""
+    figures: list[Figure] = []
+    told("single facts beside raw SQLite")
+    figures += measure_budget(_room(place, "budget"), sizes)
+    told(f"a log of {sizes.facts} facts")
+    room = _room(place, "growth")
+    with opened(room, name="short") as short, opened(room, name="long") as long:
+        ends = (
+            End(store=short, teller=_filled(short, sizes.few)),
+            End(store=long, teller=_filled(long, sizes.facts)),
+        )
+        told("facts at its end")
+        figures += measure_growth(*ends, sizes)
+    told("many runs at once")
+    figures.append(measure_ceiling_share(_room(place, "share"), sizes))
+    figures.append(measure_gain(_room(place, "gain"), sizes))
+    return figures
+
+
+def _filled(store: SqliteStore, facts: int) -> Teller:
+    teller = Teller(session="ses")
+    store.write(teller.open_session())
+    fill(store, teller, facts)
+    store.writer.checkpointer.final()
+    return teller
+
+
+def _room(place: Path, name: str) -> Path:
+    room = place / name
+    room.mkdir(mode=0o700)
+    return room
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="crashworthy bench",
+        description="Measure the store beside raw SQLite on the same disk (DESIGN 15).",
+    )
+    add = parser.add_argument
+    add("--facts", type=_positive, metavar="N", help="facts of the long log (100000)")
+    add("--rounds", type=_positive, metavar="N", help="measured commits of each kind (300)")
+    add("--quick", action="store_true", help="small sizes: shows that it runs, measures nothing")
+    add("--place", type=Path, metavar="DIR", help="a directory on the disk to be measured")
+    add("--json", type=Path, metavar="F", help="write the figures as JSON")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return number
+
+
+def _tell(what: str) -> None:
+    if sys.stderr.isatty():
+        print(f"measuring {what}", file=sys.stderr)
+
+
+def _as_json(figures: Sequence[Figure], options: _Options) -> str:
+    load = os.getloadavg()[0]
+    report = {
+        "figures": {figure.name: as_json_value(figure) for figure in figures},
+        "sizes": attrs.asdict(options.sizes()),
+        "machine": {
+            "python": platform.python_version(),
+            "sqlite": sqlite3.sqlite_version,
+            "system": platform.system(),
+            "cores": os.cpu_count(),
+            "load_1min": load,
+        },
+    }
+    return json.dumps(report, indent=2) + "\n"
