@@ -9,19 +9,24 @@ from typing import ClassVar, cast
 import anyio
 import pytest
 
+from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.codes import Code, CrashworthyError
 from crashworthy.machines.facts.ids import RootId
-from crashworthy.machines.facts.vocabulary import Finish, Intent, RunFailure
+from crashworthy.machines.facts.model import VerdictGiven
+from crashworthy.machines.facts.vocabulary import Finish, Intent, RunFailure, Verdict
 from crashworthy.machines.lifecycles.cells import Machine
+from crashworthy.machines.recovery.runs import Repair
 from crashworthy.store.connect import Connector
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.append import Appended
 from crashworthy.store.journal.orders import Order
+from crashworthy.store.journal.recovery import RepairRun
 from crashworthy.store.journal.starts import QueueMessage
 from crashworthy.store.runner import ThreadRunner
 from crashworthy.store.sql import SqlValue
 from crashworthy.store.sqlite import SqliteStore, open_store
 
+from .conformance.conftest import die
 from .folded import rows_differing_from_fold
 from .shared import share_store
 from .tale import ROOT, Tale, ids_of, open_here, whole_run
@@ -130,6 +135,48 @@ def test_live_rows_are_the_fold_of_the_log(tale: Tale, store: SqliteStore) -> No
 
     assert rows_differing_from_fold(store) == []
     assert store.mended == []
+
+
+def test_fold_sees_authority_as_of_each_fact(tale: Tale, place: Path) -> None:
+    """A verdict was admitted before the claim that seals its run: a fold must see it unsealed."""
+    tale.running()
+    call = tale.call(1, 1)
+    tale.step(1, call)
+    tale.do(writers.dispatch(tale.dispatch(call)))
+    assert isinstance(tale.store, SqliteStore)
+    die(tale.store)
+    tale.store = later = open_here(place)
+    assert later.write(RepairRun(run="run_1", now_ts=0)) is Repair.LOST
+    given = VerdictGiven(run="run_1", generation=1, verdict=Verdict.HAPPENED)
+    tale.do(
+        writers.give_verdict(
+            compose.verdict_given(tale.control, tale.fresh("fact"), tale.operation(1, 1), given)
+        )
+    )
+    claim = tale.claimed()
+    assert rows_differing_from_fold(later) == []
+
+    tale.do(tale.start_order(claim))
+
+    assert rows_differing_from_fold(later) == []
+    later.close()
+
+
+def test_model_step_is_one_commit_and_a_tool_call_two_more(tale: Tale) -> None:
+    tale.running()
+    call = tale.call(1, 1)
+    tale.do(writers.dispatch_request(tale.request(1)))
+
+    def commits(*orders: Order[object]) -> int:
+        CountingConnection.seen.clear()
+        for order in orders:
+            tale.do(order)
+        return CountingConnection.seen.count("COMMIT")
+
+    settled = tale.settle(1, Finish.TOOL_CALLS)
+    assert commits(writers.settle_step(tale.text(1), call, settled)) == 1
+    tool_call = (writers.dispatch(tale.dispatch(call)), writers.settle(tale.outcome(call)))
+    assert commits(*tool_call) == 2
 
 
 SPOILS: Mapping[str, str] = {

@@ -12,7 +12,7 @@ from crashworthy.machines.lifecycles import run
 from crashworthy.machines.lifecycles.cells import Machine
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.dicts import pages
-from crashworthy.store.journal.ends import EndRun, Stop, Stopped
+from crashworthy.store.journal.ends import AbandonRun, EndRun, Stop, Stopped
 from crashworthy.store.journal.orders import Append
 from crashworthy.store.journal.pending import Pending
 from crashworthy.store.journal.shapes import Writer
@@ -254,3 +254,60 @@ def test_stop_of_an_unknown_run_is_a_typed_no_op(tale: Tale) -> None:
     tale.number = 7
 
     assert tale.do(Stop(fact=tale.stop())) is Stopped.UNKNOWN
+
+
+def test_facts_of_two_stored_units_are_not_the_retry_of_one(tale: Tale) -> None:
+    tale.running()
+    tale.do(writers.dispatch_request(tale.request(1)))
+    first, second = tale.text(1), tale.text(1)
+    tale.do(writers.add_content(first))
+    tale.do(writers.add_content(second))
+
+    assert refusal(tale, writers.add_content(second, first)) is Code.FACT_CONFLICT
+
+
+def test_unit_with_one_fact_too_many_is_refused(tale: Tale) -> None:
+    tale.running()
+    facts = (tale.request(1), tale.stop())
+
+    order = Append(writer=Writer.DISPATCH_REQUEST, facts=facts)
+
+    assert refusal(tale, order) is Code.UNIT_MISFITS_WRITER
+
+
+def test_instance_keeps_the_ordinal_of_the_fact_that_made_it(tale: Tale) -> None:
+    tale.running().step(1)
+
+    row = tale.view(lambda view: view.cell_row(Machine.RUN, tale.run))
+    opening = tale.view(lambda view: view.opening(tale.run))
+
+    assert row is not None
+    assert opening is not None
+    assert (row.made, row.moved) == (opening.ordinal, tale.view(lambda view: view.last().ordinal))
+
+
+def test_only_what_leaves_the_machine_needs_a_clean_store(tale: Tale) -> None:
+    """STORE-9: on probation no T1 and no request is admitted; everything else is."""
+    call = tale.call(1, 1)
+    assert writers.dispatch(tale.dispatch(call)).needs_clean
+    assert writers.dispatch_request(tale.request(1)).needs_clean
+    assert not writers.settle(tale.outcome(call)).needs_clean
+    assert not tale.run_order().needs_clean
+
+
+def test_run_given_up_by_a_person_ends_in_one_unit_that_can_be_retried(tale: Tale) -> None:
+    tale.running()
+    call = tale.call(1, 1)
+    tale.step(1, call)
+    tale.do(writers.ask(tale.ask(call)[1]))
+    abandoned = compose.run_abandoned(tale.control, tale.fresh("fact"), tale.run)
+    order = AbandonRun(abandoned=abandoned, end=tale.failed(RunFailure.ABANDONED_BY_PERSON))
+
+    first, again = tale.do(order), tale.do(order)
+
+    assert [place.kind for place in first.places] == [
+        Kind.RUN_ABANDONED,
+        Kind.ASK_CLOSED,
+        Kind.RUN_ENDED,
+    ]
+    assert (first.created, again.created) == (True, False)

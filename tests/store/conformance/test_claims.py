@@ -116,6 +116,16 @@ def test_abandoned_boundary_is_refused_with_its_own_code(broken: Tale) -> None:
     assert broken.do(broken.claim_order()).code is Code.BOUNDARY_ABANDONED
 
 
+def test_later_run_of_an_abandoned_one_may_be_continued(broken: Tale) -> None:
+    action = BoundaryAbandoned(run="run_1", boundary="0" * 64)
+    at, name = broken.control, broken.fresh("fact")
+    fact = compose.control(at, name, Kind.BOUNDARY_ABANDONED, action)
+    broken.do(writers.abandon_boundary(fact))
+    whole_run(broken)
+
+    assert broken.do(broken.claim_order("run_2")).result is ClaimResult.ACQUIRED
+
+
 def test_reserved_target_opens_only_by_its_start(broken: Tale) -> None:
     claim = broken.claimed()
     order = broken.run_order()

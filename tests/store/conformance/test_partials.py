@@ -10,6 +10,7 @@ from crashworthy.store.journal.ends import EndRun
 from crashworthy.store.journal.partials import SNAPSHOT_BYTES_MAX, Kept, Lane, UpsertPartial
 
 from ..tale import Tale, ids_of
+from .conftest import TakeOver
 from .refusals import refusal
 
 
@@ -100,3 +101,18 @@ def test_partial_with_a_foreign_spine_is_refused(asking: Tale) -> None:
     moved = attrs.evolve(order, spine=attrs.evolve(order.spine, invocation="inv_other"))
 
     assert refusal(asking, moved) is Code.SPINE_CONFLICT
+
+
+def test_partial_of_another_runs_request_is_dropped(asking: Tale) -> None:
+    other = Tale(store=asking.store, session="ses_2", number=10, ids=1000).begun()
+    other.running()
+
+    order = attrs.evolve(partial(asking), spine=other.at.spine)
+
+    assert asking.do(order) is Kept.LATE
+
+
+def test_partial_under_a_later_owner_is_late(asking: Tale, take_over: TakeOver) -> None:
+    asking.store = take_over()
+
+    assert asking.do(partial(asking)) is Kept.LATE

@@ -4,13 +4,16 @@ import attrs
 
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.codes import Code
-from crashworthy.machines.facts.model import MessageReturned
-from crashworthy.machines.facts.vocabulary import Intent, Kind, ReturnReason, RunFailure
+from crashworthy.machines.facts.model import MessageReturned, RunOpened, RuntimeEvent
+from crashworthy.machines.facts.vocabulary import Cause, Intent, Kind, ReturnReason, RunFailure
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.ends import EndRun
+from crashworthy.store.journal.orders import Append
 from crashworthy.store.journal.pending import Pending
+from crashworthy.store.journal.shapes import Writer
 from crashworthy.store.journal.starts import QueueMessage
 
+from ...machines.lifecycles.story import PROFILE
 from ..tale import Tale, ids_of, whole_run
 from .refusals import refusal
 
@@ -126,3 +129,30 @@ def test_message_that_was_returned_cannot_be_retracted(tale: Tale) -> None:
     again = attrs.evolve(back, id=tale.fresh("fact"))
 
     assert refusal(tale, writers.return_messages(again)) is Code.MESSAGE_NOT_QUEUED
+
+
+def test_messages_of_two_sessions_never_share_a_unit(tale: Tale) -> None:
+    other = Tale(store=tale.store, session="ses_2", ids=100).begun()
+    backs: list[RuntimeEvent] = []
+    for one, name in ((tale, "msg_1"), (other, "msg_2")):
+        one.do(QueueMessage(fact=one.queued(name)))
+        action = MessageReturned(reason=ReturnReason.STOPPED)
+        backs.append(compose.message_returned(one.control, one.fresh("fact"), name, action))
+
+    assert refusal(tale, writers.return_messages(*backs)) is Code.SPINE_CONFLICT
+
+
+def test_opening_that_borrows_a_key_is_refused_whoever_writes_it(tale: Tale) -> None:
+    """The last guard below `OpenRun`, which finds what the key stands for before it comes here."""
+    tale.do(QueueMessage(fact=tale.queued("msg_1", Intent.FOLLOW_UP, key="k", stated_input=INPUT)))
+    order = tale.run_order()
+    row = tale.view(lambda view: view.session(tale.session))
+    assert row is not None
+    action = RunOpened(
+        protocol=1, cause=Cause.TURN, profile=PROFILE, context=row.context, key="k", input=INPUT
+    )
+    opening = compose.run_opened(tale.at, order.opened, action)
+
+    unit = Append(writer=Writer.OPEN_RUN, facts=(opening, order.text))
+
+    assert refusal(tale, unit) is Code.START_CONFLICT
