@@ -56,7 +56,7 @@ class People:
         question = opened.actions.purpose is Purpose.QUESTION
         if question and decision is AnswerDecision.ANSWER:
             check_answers(opened.actions.questions, answers)
-        elif question is (decision is AnswerDecision.ALLOW):
+        elif decision is (AnswerDecision.ALLOW if question else AnswerDecision.ANSWER):
             wants = "answer or deny" if question else "allow or deny"
             raise AnswerMisfitsError(ask=ask, wants=wants)
         at = compose.At(spine=opened.spine, ts=self.clock.now_ms())
