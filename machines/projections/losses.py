@@ -42,7 +42,7 @@ class LossEffect(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Loss:
-    """One event that a view does not show as it is."""
+    """One event that a view does not show as it is; of a stream piece `event_id` is the stream."""
 
     event_id: str
     reason: LossReason

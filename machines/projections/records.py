@@ -34,7 +34,7 @@ from ..facts.model import (
     Thinking,
     VerdictGiven,
 )
-from ..facts.vocabulary import CloseReason, Disposition, Failure, RequestResult, ReturnReason
+from ..facts.vocabulary import CloseReason, Disposition, Failure, RequestResult
 from ..lifecycles.run import Last
 
 S = TypeVar("S")
@@ -201,11 +201,6 @@ class Message:
     taken: Fact[MessageTaken] | None = None
     returned: Fact[MessageReturned] | None = None
     retracted: RuntimeEvent | None = None
-
-    @property
-    def reason(self) -> ReturnReason | None:
-        """Return why it went back, if it did."""
-        return None if self.returned is None else self.returned.says.reason
 
 
 @attrs.define(eq=False, kw_only=True)

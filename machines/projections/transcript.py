@@ -183,6 +183,7 @@ def _message(one: Message) -> t.MessageRow:
         ts=one.queued.event.ts,
         text=one.text.text,
         status=status,
+        returned=None if one.returned is None else one.returned.says.reason,
         run=None if one.taken is None else one.taken.says.run,
         events=(one.queued.id, *(move.id for move in moves if move is not None)),
     )

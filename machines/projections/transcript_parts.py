@@ -17,6 +17,7 @@ from ..facts.vocabulary import (
     OutcomeResult,
     Purpose,
     RequestResult,
+    ReturnReason,
 )
 from .endings import Terminal
 from .losses import Loss
@@ -258,13 +259,14 @@ class MessageStatus(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class MessageRow:
-    """One message that was queued; `run`: the one that took it."""
+    """One message that was queued: why it went back, or which run took it."""
 
     message: str
     intent: Intent
     ts: int
     text: str
     status: MessageStatus
+    returned: ReturnReason | None
     run: str | None
     events: tuple[str, ...]
 

@@ -264,7 +264,9 @@ class Teller:
                     case "refuse":
                         story.book.tell(story.refusal(call))
                     case "ask" if name not in self.asked:
-                        ask, opened = story.ask(call, deadline=draw.one(None, story.clock + 2))
+                        ask, opened = story.ask(
+                            call, deadline=draw.one(None, story.clock + 2, story.clock + 2)
+                        )
                         self.asked[name] = ask
                         story.book.tell(opened)
                     case _:

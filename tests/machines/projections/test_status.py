@@ -5,7 +5,13 @@ from hypothesis import given
 
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.model import RunEnded, VerdictGiven
-from crashworthy.machines.facts.vocabulary import RunFailure, RunStatus, Verdict
+from crashworthy.machines.facts.vocabulary import (
+    CloseReason,
+    OutcomeResult,
+    RunFailure,
+    RunStatus,
+    Verdict,
+)
 from crashworthy.machines.lifecycles import interaction, run
 from crashworthy.machines.lifecycles.cells import Machine
 from crashworthy.machines.projections.endings import FAILURES, EndClass, classify, ending_of
@@ -66,6 +72,21 @@ def test_run_waits_through_owners_and_lists_exactly_what_is_open() -> None:
         assert view.pending[0].asked_ts == opened_one.ts
     assert after.state is SessionState.WAITING
     assert [one.ask for one in after.pending] == [opened_one.refs.ask]
+
+
+@pytest.mark.proves("ASK-3")
+def test_expired_request_is_no_longer_pending_but_its_denial_is_still_to_be_told() -> None:
+    story = Story().opened()
+    call = story.call(1, 1)
+    story.stepped(1, call)
+    name, opened = story.ask(call, deadline=story.clock + 50)
+    story.book.tell(opened)
+    story.book.tell(story.close(name, CloseReason.EXPIRED, ts=story.clock + 50))
+    expired = stand(story, live=True)
+    story.book.tell(story.refusal(call, OutcomeResult.DENIED, name))
+
+    assert (expired.state, expired.pending) == (SessionState.WAITING, ())
+    assert stand(story, live=True).state is SessionState.RUNNING
 
 
 @given(recorded())

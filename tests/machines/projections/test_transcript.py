@@ -334,9 +334,9 @@ def test_steering_reads_as_a_users_words_and_as_a_message_that_was_taken() -> No
 
     users = [part for part in parts(view) if isinstance(part, UserPart)]
     assert [(part.text, part.steering) for part in users] == [("go", False), ("also this", True)]
-    assert [(row.status, row.run) for row in view.messages] == [
-        (MessageStatus.TAKEN, "run_1"),
-        (MessageStatus.RETURNED, None),
+    assert [(row.status, row.run, row.returned) for row in view.messages] == [
+        (MessageStatus.TAKEN, "run_1", None),
+        (MessageStatus.RETURNED, None, ReturnReason.RUN_ENDED),
     ]
 
 
