@@ -4,7 +4,9 @@ import attrs
 import pytest
 from hypothesis import given
 
-from crashworthy.machines.facts.model import Dispatched, RuntimeEvent
+from crashworthy.machines.facts import compose
+from crashworthy.machines.facts.model import Dispatched, RuntimeEvent, VerdictGiven
+from crashworthy.machines.facts.vocabulary import Verdict
 from crashworthy.machines.lifecycles import operation
 from crashworthy.machines.lifecycles.cells import Machine
 from crashworthy.machines.projections.recovery import recovery
@@ -79,3 +81,29 @@ def test_effect_elsewhere_is_unknown_for_its_own_reason() -> None:
 
     assert view.parking is not None
     assert view.parking.code is Park.EFFECT_NOT_LOCAL
+
+
+def test_verdict_takes_a_call_off_the_list_but_hides_nothing() -> None:
+    story = Story().opened()
+    call = story.call(1, 1)
+    story.stepped(1, call)
+    story.book.tell(story.dispatch(call))
+    story.book.epoch, story.book.gone_epoch = 2, 1
+    story.book.tell(story.failed())
+    name = story.operation(1, 1)
+    before = recovery(story.book.facts, live=False)
+    for generation, verdict in enumerate((Verdict.HAPPENED, Verdict.DID_NOT_HAPPEN), start=1):
+        action = VerdictGiven(run=story.run, generation=generation, verdict=verdict, note="seen")
+        given = compose.verdict_given(story.control, f"fact_v{generation}", name, action)
+        story.book.tell(given)
+    after = recovery(story.book.facts, live=False)
+    (view,) = after.operations
+
+    assert (before.waiting, after.waiting) == ((name,), ())
+    assert view.parking == before.operations[0].parking
+    assert view.verdict is not None
+    assert (view.verdict.verdict, view.verdict.generation, view.verdict.note) == (
+        Verdict.DID_NOT_HAPPEN,
+        2,
+        "seen",
+    )
