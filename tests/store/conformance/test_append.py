@@ -6,7 +6,7 @@ import pytest
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.chain import chain_next, chain_start, root_next, root_start
 from crashworthy.machines.facts.codes import Code
-from crashworthy.machines.facts.model import NO_REFS, RuntimeEvent, Spine, Text
+from crashworthy.machines.facts.model import NO_REFS, RuntimeEvent, Text
 from crashworthy.machines.facts.vocabulary import AnswerDecision, Kind, RunFailure
 from crashworthy.machines.lifecycles import run
 from crashworthy.machines.lifecycles.cells import Machine
@@ -234,13 +234,14 @@ def test_state_that_is_kept_is_the_one_the_tables_give(tale: Tale) -> None:
 
 
 def test_two_sessions_in_one_unit_are_refused(tale: Tale) -> None:
-    tale.running()
-    text = tale.text(1)
-    other = attrs.evolve(
-        text, spine=Spine(session="ses_2", invocation="inv_1", run="run_1", turn="turn_1")
-    )
+    other = Tale(store=tale.store, session="ses_2", number=10, ids=1000).begun()
+    texts: list[RuntimeEvent] = []
+    for one in (tale, other):
+        one.running()
+        one.do(writers.dispatch_request(one.request(1)))
+        texts.append(one.text(1))
 
-    assert refusal(tale, writers.add_content(text, other)) is Code.SPINE_CONFLICT
+    assert refusal(tale, writers.add_content(*texts)) is Code.SPINE_CONFLICT
 
 
 def test_illegal_body_is_refused_before_anything_is_read(tale: Tale) -> None:
