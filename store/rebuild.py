@@ -117,6 +117,7 @@ def _walked(run: Run, own: Tables, root: str, progress: Callable[[int], None] | 
     """Fold the whole log into empty tables."""
     own.create()
     hindsight = Hindsight(run)
+    hindsight.read_again()
     walk = Walk(
         judge=RowJudge(root=root, hindsight=hindsight, heads=head_shelf(own.run)),
         fold=Fold(run, hindsight, own),

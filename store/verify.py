@@ -15,6 +15,7 @@ from .audit.blobs import BlobCheck
 from .audit.compare import confirmed, suspects
 from .audit.findings import Check, Finding, Findings
 from .audit.fold import Fold
+from .audit.form import foreign_objects
 from .audit.heads import head_shelf
 from .audit.hindsight import Hindsight
 from .audit.judge import RowJudge
@@ -122,13 +123,13 @@ class _Verification:
 
     def report(self, problem: CrashworthyError | None, *, file_check: bool) -> Report:
         """Check one thing after the other and say what was found."""
-        total = self._guarded("facts", self._last, 0)
-        while self._next_page():
-            self.progress(self.walk.facts, total)
-        self.walk.finish()
-        self._guarded("projections", self._check_projections, None)
-        self._guarded("authority", self._check_authority, None)
-        head = self._guarded("facts", self._check_anchor, Head(ordinal=0, chain=""))
+        head = Head(ordinal=0, chain="")
+        foreign = foreign_objects(self.look.run)
+        if foreign:
+            # What the columns of such a database mean, only a person can say.
+            self._add_file(f"schema: {', '.join(foreign)}", code=Code.SCHEMA_UNKNOWN)
+        else:
+            head = self._check_rows(head)
         if file_check:
             self._check_file()
         return Report(
@@ -144,6 +145,17 @@ class _Verification:
             blobs=None if self.blob_check is None else self.blob_check.checked,
         )
 
+    def _check_rows(self, nowhere: Head) -> Head:
+        """Check all rows, and return the head of the log; `nowhere` if that cannot be read."""
+        total = self._guarded("facts", self._last, 0)
+        while self._next_page():
+            self.progress(self.walk.facts, total)
+        self.walk.finish()
+        if not self.hindsight.blind:
+            self._guarded("projections", self._check_projections, None)
+        self._guarded("authority", self._check_authority, None)
+        return self._guarded("facts", self._check_anchor, nowhere)
+
     # --- the log ---
 
     def _next_page(self) -> bool:
@@ -156,7 +168,12 @@ class _Verification:
         return bool(page)
 
     def _read_page(self) -> list[Row]:
-        self.hindsight.refresh(self.look.version())
+        try:
+            self.hindsight.refresh(self.look.version())
+        except DatabaseDamagedError as error:
+            # Without them nobody can say what the tables admitted: no session is folded.
+            self.hindsight.blind = True
+            self._add_file(f"authority rows: {error.cause}")
         return facts_page(self.look.run, self.walk.judge.next - 1)
 
     def _salvage(self) -> bool:
@@ -265,7 +282,7 @@ class _Verification:
             self._add_file(f"{what}: {error.cause}")
             return otherwise
 
-    def _add_file(self, detail: str, ordinal: int | None = None) -> None:
-        self.findings.add(
-            Finding(check=Check.FILE, code=Code.DATABASE_DAMAGED, detail=detail, ordinal=ordinal)
-        )
+    def _add_file(
+        self, detail: str, ordinal: int | None = None, code: Code = Code.DATABASE_DAMAGED
+    ) -> None:
+        self.findings.add(Finding(check=Check.FILE, code=code, detail=detail, ordinal=ordinal))

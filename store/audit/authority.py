@@ -8,8 +8,11 @@ from typing import Final
 import attrs
 
 from ...machines.facts.boundary import Manifest, refuse_target
+from ...machines.facts.codec import decode_body
 from ...machines.facts.codes import Code, CrashworthyError
 from ...machines.facts.digests import is_digest
+from ...machines.facts.ids import claim_id, control_invocation
+from ...machines.facts.model import RunOpened
 from ...machines.lifecycles import lease
 from ...machines.lifecycles.table import Refused
 from ..journal import columns as c
@@ -52,6 +55,9 @@ _PARTIALS: Final = (
     f"SELECT {c.PARTIAL} FROM partials WHERE (owner, stream) > (?, ?)"
     " ORDER BY owner, stream LIMIT ?"
 )
+_LEDGER_OF: Final = "SELECT invocation FROM facts WHERE id = ?"
+_START: Final = "SELECT body FROM facts WHERE run = ? AND seq = 1"
+_CLAIMED: Final = "CLM.T1"
 _SPINE: Final = "SELECT session, invocation, turn FROM facts WHERE run = ? AND seq = 1"
 _LAST: Final = "SELECT ordinal FROM facts ORDER BY ordinal DESC LIMIT 1"
 _CODES: Final = frozenset(Code)
@@ -153,8 +159,17 @@ class AuthorityCheck:
             yield "ordinal"
         if record.epoch not in self._epochs_at(record.ordinal):
             yield "epoch"
+        if record.claim != claim_id(record.boundary):
+            yield "claim"
+        if record.row != _CLAIMED:
+            yield "row"
         if not is_digest(record.replay):
             yield "replay"
+        control = control_invocation(target.session)
+        if any(self.run(_LEDGER_OF, (fact,)) != [(control,)] for fact in record.evidence):
+            yield "evidence"
+        if not self._starts_so(record):
+            yield "profile"
         if record.source_run != source.run or target.session != source.session:
             yield "source"
         for segment in manifest.segments:
@@ -175,6 +190,17 @@ class AuthorityCheck:
         ]
         if self.run(_RESERVED, (record.claim,)) != reserved:
             yield "reservations"
+
+    def _starts_so(self, record: ClaimRecord) -> bool:
+        """Say whether the start of a claim, if it has one, opens with the claimed profile."""
+        for (body,) in self.run(_START, (record.target.run,)):
+            try:
+                action = decode_body(c.data(body)).actions
+            except CrashworthyError:
+                return True  # The walk names that row; nothing is compared with it.
+            claimed = decode_profile(record.profile)
+            return isinstance(action, RunOpened) and action.profile == claimed
+        return True
 
     def _epochs_at(self, ordinal: int) -> range:
         """Return the epochs that held the root while `ordinal` was its last fact."""

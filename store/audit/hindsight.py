@@ -37,10 +37,12 @@ class Hindsight:
 
     Attributes:
         imports: The root that each imported session's facts name.
+        blind: Whether these rows cannot be read, so that nobody may be judged by them.
     """
 
     _run: Run
     imports: dict[str, str] = attrs.field(factory=dict[str, str], init=False)
+    blind: bool = attrs.field(default=False, init=False)
     _lease_at: list[int] = attrs.field(factory=list[int], init=False)
     _leases: list[LeaseState] = attrs.field(factory=list[LeaseState], init=False)
     _losses: list[int] = attrs.field(factory=list[int], init=False)
@@ -50,18 +52,18 @@ class Hindsight:
     _given: set[str] = attrs.field(factory=set[str], init=False)
     _given_at: int = attrs.field(default=0, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        """Read what is there now."""
-        self.read_again()
-
     def refresh(self, version: object) -> None:
         """Read what was added since, where `version` is not what it was the last time."""
-        if version != self._version:
+        if version != self._version and not self.blind:
             self._version = version
             self.read_again()
 
     def read_again(self) -> None:
-        """Read what was added since; rows are only ever added."""
+        """Read what is there now; rows are only ever added.
+
+        Raises:
+            StorageError: `storage_*` or `database_damaged`.
+        """
         self._lease_at.clear()
         self._leases.clear()
         for ordinal, held, epoch, gone in self._whole(_LEASES, (int, int, int, int)):

@@ -277,6 +277,8 @@ class RowJudge:
             if self.hindsight.imports.get(event.spine.session) == stamp.root:
                 return None
             return Check.STAMP, Code.ROOT_DIFFERS, "root id"
+        if self.hindsight.blind:
+            return None
         state = self.hindsight.lease_at(self.next)
         if isinstance(state, Held) and state.epoch == stamp.epoch:
             return None

@@ -49,7 +49,7 @@ class Walk:
             self.sessions += event.kind is Kind.SESSION_OPENED
             if self.each is not None:
                 self.each(event, fact.place.ordinal)
-            if event.spine.session not in self.doubtful:
+            if event.spine.session not in self.doubtful and not self.fold.hindsight.blind:
                 self._fold(fact, accused=accused)
 
     def finish(self) -> None:
