@@ -10,6 +10,7 @@ import trio
 
 from ..machines.facts import compose
 from ..machines.facts.canonical import Json, encode
+from ..machines.facts.codes import Code
 from ..machines.facts.digests import Domain, digest, digest_json
 from ..machines.facts.ids import Prefix
 from ..machines.facts.model import (
@@ -38,6 +39,7 @@ from ..machines.lifecycles.cells import Machine
 from ..machines.projections.history import history
 from ..machines.projections.target import Capabilities
 from ..store.journal.ends import Stopped
+from ..store.journal.errors import UnitRefusedError
 from ..store.journal.ledger import View
 from ..store.journal.pending import Pending
 from ..store.journal.starts import OpenSession
@@ -388,9 +390,20 @@ class Session:
         return RunHandle(id=started.run, session=self.id, runtime=runtime, created=started.created)
 
     async def steer(self, text: str) -> None:
-        """Queue words for the open run; delivered between two steps, or returned (RUN-6)."""
+        """Queue words for the open run; without one they wait for the next turn (RUN-6).
+
+        They are delivered between two steps, or returned at the end of the run; never across turns.
+
+        Raises:
+            UnitRefusedError: The refusals of the tables.
+        """
         encode(text)
-        await self.runtime.host.kernel.queue(self.id, Text(text=text), Intent.STEER)
+        try:
+            await self.runtime.host.kernel.queue(self.id, Text(text=text), Intent.STEER)
+        except UnitRefusedError as error:
+            if error.code is not Code.NO_OPEN_RUN:
+                raise
+            await self.follow_up(text)
 
     async def follow_up(self, text: str, *, key: str | None = None) -> None:
         """Queue words for the next turn (RUN-6).

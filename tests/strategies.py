@@ -98,7 +98,7 @@ def _settled(event: m.RuntimeEvent) -> st.SearchStrategy[m.RuntimeEvent]:
     if isinstance(done, m.Outcome):
         assert isinstance(event.content, m.FunctionResponse)
         told = attrs.evolve(event.content, is_error=done.result not in rules.SUCCESSES)
-        denied = done.result is v.OutcomeResult.DENIED
+        denied = done.state is v.OutcomeState.NOT_STARTED
         refs = attrs.evolve(refs, ask=refs.ask if denied else None)
         event = attrs.evolve(event, content=told, refs=refs)
     if event.kind not in _NESTING:

@@ -26,7 +26,9 @@ class Code(StrEnum):
     ID_MALFORMED = "id_malformed"  # not an id: a letter or digit, then up to 127 of those or _.:-
 
     # --- facts (LOG-1 .. LOG-10, ID-1 .. ID-3) ---
-    FACT_MALFORMED = "fact_malformed"  # a declared key is absent, or holds another type than declared
+    FACT_MALFORMED = (
+        "fact_malformed"  # a declared key is absent, or holds another type than declared
+    )
     FACT_ILLEGAL = "fact_illegal"  # the table of kinds forbids this field, value or combination
     UNKNOWN_FACT = "unknown_fact"  # a kind, key or word that this build does not know
     UNKNOWN_PROTOCOL = "unknown_protocol"  # an opening of a protocol that this build does not speak
@@ -36,7 +38,9 @@ class Code(StrEnum):
     LINEAGE_DEPTH_EXCEEDED = "lineage_depth_exceeded"  # more segments than a boundary may have
     SEGMENT_SESSION_DIFFERS = "segment_session_differs"  # segments of two sessions in one boundary
     SEGMENT_ID_REUSED = "segment_id_reused"  # a run, invocation or turn stands in two segments
-    MANIFEST_DIGEST_DIFFERS = "manifest_digest_differs"  # the stated boundary digest is not this one
+    MANIFEST_DIGEST_DIFFERS = (
+        "manifest_digest_differs"  # the stated boundary digest is not this one
+    )
     TARGET_SESSION_DIFFERS = "target_session_differs"  # a continuation into another session
     TARGET_ID_REUSED = "target_id_reused"  # a continuation that reuses an id of its own lineage
 
@@ -87,6 +91,7 @@ class Code(StrEnum):
     ASK_NOT_DUE = "ask_not_due"  # the deadline of the request has not passed
     ANSWER_MISFITS = "answer_misfits"  # the decision is none that this request takes
     MESSAGE_UNKNOWN = "message_unknown"  # there is no such message
+    NO_OPEN_RUN = "no_open_run"  # there is nothing to steer; queue it for the next turn
     MESSAGE_NOT_QUEUED = "message_not_queued"  # taken, returned or retracted already
     MESSAGE_NOT_TAKEN = "message_not_taken"  # a delivered text without its message_taken
     MESSAGE_WRONG_RUN = "message_wrong_run"  # the message cannot go to that run
@@ -136,7 +141,9 @@ class Code(StrEnum):
     TRANSACTION_LOST = "transaction_lost"  # SQLite ended the transaction behind a unit's back
     COMMIT_OUTCOME_UNKNOWN = "commit_outcome_unknown"  # COMMIT raised and may have committed
     STORE_POISONED = "store_poisoned"  # used after a COMMIT of unknown outcome
-    STORE_ON_PROBATION = "store_on_probation"  # no dispatch or request before a probe commit succeeds
+    STORE_ON_PROBATION = (
+        "store_on_probation"  # no dispatch or request before a probe commit succeeds
+    )
     STORE_CLOSED = "store_closed"  # used after close, or withdrawn by it before it was taken
     FORKED = "forked"  # used in a forked child, which owns nothing
     ACKNOWLEDGED_FACTS_MISSING = "acknowledged_facts_missing"  # the head is behind the anchor
@@ -153,12 +160,16 @@ class Code(StrEnum):
     ROOT_OWNED = "root_owned"  # another process holds the owner lock
     LOCK_REPLACED = "lock_replaced"  # the lock file's path names another file than the locked one
     DATABASE_OF_OTHER_ROOT = "database_of_other_root"  # the database names another root id
-    FACT_CONFLICT = "fact_conflict"  # the id of a stored fact with other bytes, or half a stored unit
+    FACT_CONFLICT = (
+        "fact_conflict"  # the id of a stored fact with other bytes, or half a stored unit
+    )
     SPINE_CONFLICT = "spine_conflict"  # an invocation or run is stored with another spine
     CONTEXT_DIFFERS = "context_differs"  # the opening carries another session digest than the store
     UNIT_MISFITS_WRITER = "unit_misfits_writer"  # the kinds are not those that this writer writes
     RESERVED_FACT = "reserved_fact"  # a kind that only its dedicated writer may write
-    SESSION_QUARANTINED = "session_quarantined"  # its stored facts are damaged; only its end is written
+    SESSION_QUARANTINED = (
+        "session_quarantined"  # its stored facts are damaged; only its end is written
+    )
     START_CONFLICT = "start_conflict"  # the key is known with other input
     IMPORTED_AUTHORITY = "imported_authority"  # nothing continues from another root's facts
     FOLD_REFUSED = "fold_refused"  # the tables refuse a stored fact: damage of its session
@@ -166,7 +177,9 @@ class Code(StrEnum):
     ORDINAL_MISSING = "ordinal_missing"  # commit order has a gap: rows are gone
     ORDINAL_DIFFERS = "ordinal_differs"  # a row stands at another place than it says
     CHAIN_DIFFERS = "chain_differs"  # body, stamp or chain value of a row are not what was written
-    ROOT_CHAIN_DIFFERS = "root_chain_differs"  # the root chain value of a row is not what was written
+    ROOT_CHAIN_DIFFERS = (
+        "root_chain_differs"  # the root chain value of a row is not what was written
+    )
     COLUMN_DIFFERS = "column_differs"  # a column says something else than body and stamp
     SEQUENCE_DIFFERS = "sequence_differs"  # not the next position of its ledger
     ROOT_DIFFERS = "root_differs"  # a stamp names another root

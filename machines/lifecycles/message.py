@@ -56,9 +56,10 @@ MessageState: TypeAlias = Absent | Queued | Taken | Returned | Retracted
 
 @attrs.frozen(kw_only=True)
 class Queue:
-    """message_queued."""
+    """message_queued; `run_open`: the session has a run that it could steer."""
 
     intent: Intent
+    run_open: bool
 
 
 @attrs.frozen(kw_only=True)
@@ -81,8 +82,8 @@ class Retract:
 MessageSeen: TypeAlias = Queue | Take | Return | Retract
 
 
-def _queues(_state: Absent, _seen: Queue) -> bool:
-    return True
+def _queues(_state: Absent, seen: Queue) -> bool:
+    return seen.intent is Intent.FOLLOW_UP or seen.run_open
 
 
 def _takes(state: Queued, seen: Take) -> bool:
@@ -116,7 +117,10 @@ TABLE: Final[Table[MessageState, MessageSeen]] = Table(
     states=(Absent, Queued, Taken, Returned, Retracted),
     events=(Queue, Take, Return, Retract),
     rows=_ROWS,
-    denials=(deny(Code.MESSAGE_WRONG_RUN, source=Queued, event=Take),),
+    denials=(
+        deny(Code.NO_OPEN_RUN, source=Absent, event=Queue),
+        deny(Code.MESSAGE_WRONG_RUN, source=Queued, event=Take),
+    ),
     default={
         Absent: Code.MESSAGE_UNKNOWN,
         Queued: Code.ALREADY_OPENED,

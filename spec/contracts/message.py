@@ -21,11 +21,12 @@ from .reached import reached, refusal
 
 
 def queues_once(state: MessageState, seen: Queue) -> bool:
-    """MSG.C1: A message is queued once and keeps its intent.
+    """MSG.C1: A message is queued once and keeps its intent; steering needs an open run.
 
     post: __return__
     """
-    expected = Queued(intent=seen.intent) if isinstance(state, Absent) else None
+    wanted = seen.intent is Intent.FOLLOW_UP or seen.run_open
+    expected = Queued(intent=seen.intent) if isinstance(state, Absent) and wanted else None
     return reached(machine.TABLE.step(state, seen)) == expected
 
 

@@ -112,7 +112,7 @@ def see_message(sight: Sight, _cell: Cell) -> message.MessageSeen:
     """Return what a message's machine sees."""
     action = sight.event.actions
     if isinstance(action, MessageQueued):
-        return message.Queue(intent=_INTENTS[action.intent])
+        return message.Queue(intent=_INTENTS[action.intent], run_open=_busy(sight))
     if isinstance(action, MessageTaken):
         return message.Take(target=_target(sight, action.run))
     if sight.event.kind is Kind.MESSAGE_RETURNED:

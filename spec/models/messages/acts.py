@@ -131,14 +131,13 @@ def serves(scope: Scope, laws: Laws, world: World, owner: Owner) -> Actions:
 
 
 def _queues(laws: Laws, world: World, owner: Owner, at: int) -> Actions:
-    """Yield the sending of a message; there is nothing to steer without an open run."""
+    """Yield the sending of a message, also of steering while there is nothing to steer."""
     for intent in message.Intent:
-        if intent is message.Intent.FOLLOW_UP or is_open(world):
-            unit = Unit(laws, world, owner)
-            unit.admit()
-            unit.move_message(at, message.Queue(intent=intent))
-            unit.sent(at)
-            yield from unit.commit(f"queues {at} as {intent}")
+        unit = Unit(laws, world, owner)
+        unit.admit()
+        unit.move_message(at, message.Queue(intent=intent, run_open=is_open(world)))
+        unit.sent(at)
+        yield from unit.commit(f"queues {at} as {intent}")
 
 
 def _delivers(scope: Scope, laws: Laws, world: World, owner: Owner, at: int) -> Actions:
