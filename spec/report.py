@@ -125,10 +125,10 @@ class Screen:
         with self._lock:
             self._running.pop(kind, None)
             self._clear()
-            print(f"{mark:<6}  {kind:<9} {name:<24} {said}", file=self.out)
+            self.out.write(f"{mark:<6}  {kind:<9} {name:<24} {said}\n")
             for problem in problems:
                 for line in problem.splitlines():
-                    print(f"        {line}", file=self.out)
+                    self.out.write(f"        {line}\n")
             self.out.flush()
             self._show()
 
@@ -136,7 +136,8 @@ class Screen:
         """Print a line that is no verdict."""
         with self._lock:
             self._clear()
-            print(line, file=self.out, flush=True)
+            self.out.write(f"{line}\n")
+            self.out.flush()
             self._show()
 
     def progress(self, kind: str, said: str) -> None:
