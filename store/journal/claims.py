@@ -193,10 +193,14 @@ class RepairClaim(Order[ClaimRepair]):
     def write(self, ledger: Ledger, owner: Owner) -> ClaimRepair:
         """Write what the decision table says of the claim as it is now, and return that.
 
+        In a quarantined session it is left alone: nothing repairs it by itself (STORE-8).
+
         Raises:
             ClaimMissingError: `claim_missing`.
         """
         record = _claim(ledger, self.claim)
+        if ledger.quarantine(record.target.session) is not None:
+            return ClaimRepair.LEAVE
         cell = ledger.cell(Machine.CLAIM, self.claim)
         assert cell is not None
         state = cast("claim.ClaimState", cell.state)

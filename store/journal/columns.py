@@ -1,11 +1,12 @@
 """Rows of SQL as records of the journal; a row that is none is damage, never half read."""
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
 
 import attrs
 
 from ...machines.facts import canonical
+from ...machines.facts.illegal import UnknownFactError, kind_of
 from ...machines.facts.model import Spine
 from ...machines.facts.vocabulary import Kind
 from ...machines.lifecycles.cells import Cell, Machine, cell_from_json
@@ -65,13 +66,17 @@ def optional_text(value: SqlValue) -> str | None:
 
 
 def place_of(row: Row) -> Place:
-    """Read the columns of `PLACE`."""
+    """Read the columns of `PLACE`.
+
+    Raises:
+        UnknownFactError: `unknown_fact`, a kind that this build does not know (LOG-2).
+    """
     ordinal, seq, fact, kind, epoch, session, invocation, run, turn, chain = row[:10]
     return Place(
         ordinal=integer(ordinal),
         seq=integer(seq),
         id=text(fact),
-        kind=Kind(text(kind)),
+        kind=_kind_of(text(kind)),
         epoch=integer(epoch),
         spine=Spine(
             session=text(session), invocation=text(invocation), run=text(run), turn=text(turn)
@@ -80,8 +85,22 @@ def place_of(row: Row) -> Place:
     )
 
 
+def _kind_of(word: str) -> Kind:
+    kind = _KINDS.get(word)
+    if kind is None:
+        raise UnknownFactError(path=("kind",), found=kind_of(word))
+    return kind
+
+
+_KINDS: Final[Mapping[str, Kind]] = {kind.value: kind for kind in Kind}
+
+
 def stored_of(row: Row) -> Stored:
-    """Read the columns of `STORED`."""
+    """Read the columns of `STORED`.
+
+    Raises:
+        UnknownFactError: `unknown_fact`.
+    """
     root, stamp, body = row[10:]
     return Stored(place=place_of(row), root=data(root).hex(), stamp=data(stamp), body=data(body))
 

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import attrs
 
+from ...machines.facts.codes import CrashworthyError
 from ...machines.facts.model import RuntimeEvent
 from ...machines.lifecycles import run
 from ...machines.lifecycles.cells import Machine
@@ -110,20 +111,31 @@ def open_run_of(view: View, name: str) -> OpenRun | None:
     opening = view.opening(name)
     if row is None or opening is None or not isinstance(row.cell.state, run.Active | run.Stopping):
         return None
-    head = view.head(opening.spine.invocation)
-    assert head is not None
-    newest = view.at(opening.spine.invocation, head.seq)
-    assert newest is not None
     requests = view.pending(Pending.REQUEST_OPEN, name)
     stop = row.cell.memo.get("stop")
     return OpenRun(
         spine=opening.spine,
-        ts=newest.event().ts,
+        ts=_newest_ts(view, opening.spine.invocation),
         request=requests[0] if requests else None,
         asks=view.pending(Pending.ASK_OPEN, name),
         steering=view.pending(Pending.MESSAGE_STEER, opening.spine.session),
         stop=stop if isinstance(stop, str) else None,
     )
+
+
+def _newest_ts(view: View, invocation: str) -> int:
+    """Return the time that closings repeat: that of the ledger's newest fact (BYTE-5a).
+
+    Where that fact is damaged it is 0 for every author: a damaged session can still be ended, and
+    `ts` is for display only (STORE-8, LOG-9).
+    """
+    head = view.head(invocation)
+    newest = None if head is None else view.at(invocation, head.seq)
+    assert newest is not None
+    try:
+        return newest.event().ts
+    except CrashworthyError:
+        return 0
 
 
 def closings_of(opened: OpenRun) -> tuple[RuntimeEvent, ...]:

@@ -80,12 +80,25 @@ def startless_claims(view: View) -> tuple[str, ...]:
 
 
 def unfinished_runs(view: View) -> tuple[str, ...]:
-    """Return the runs without terminal, oldest first."""
-    return view.pending(Pending.RUN_LIVE)
+    """Return the runs without terminal that may be repaired here, oldest first.
+
+    Those of an imported session are unfinished elsewhere, until it is adopted (STORE-12).
+    """
+    runs = view.pending(Pending.RUN_LIVE)
+    return tuple(run for run in runs if not view.foreign(_session_of(view, run)))
 
 
 def left_operations(view: View, run: str) -> tuple[LeftOperation, ...]:
-    """Return the dispatched operations of a run in the order of their calls."""
+    """Return the dispatched operations of a run in the order of their calls.
+
+    In a quarantined session there are none to look at: nothing repairs it by itself (STORE-8).
+
+    Raises:
+        CrashworthyError: A stored fact cannot be read: damage of the run's session.
+    """
+    opening = view.opening(run)
+    if opening is None or view.quarantine(opening.spine.session) is not None:
+        return ()
     found: list[LeftOperation] = []
     for name in view.pending(Pending.OPERATION_DISPATCHED, run):
         cell = view.cell(Machine.OPERATION, name)
@@ -120,6 +133,8 @@ class SettleLeft(Order[Settlement]):
     def write(self, ledger: Ledger, owner: Owner) -> Settlement:
         """Write what the decision table says of the operation as it is now, and return that.
 
+        In a quarantined session it stays unknown, whatever was seen (STORE-8).
+
         Raises:
             UnitRefusedError: `operation_not_called`, and the other refusals of the tables.
         """
@@ -132,6 +147,8 @@ class SettleLeft(Order[Settlement]):
                 phase="Absent",
                 event="recovery",
             )
+        if ledger.quarantine(str(cell.memo["session"])) is not None:
+            return Settlement.KEEP_UNKNOWN
         sight = Sight.NOT_YET if self.seen is None else _SIGHTS[self.seen.observation]
         settlement = LEFTOVERS.answer(_leftover(ledger, cell, sight))
         if settlement not in _UNWRITTEN:
@@ -218,6 +235,12 @@ def _orphan(view: View, name: str, *, due: bool) -> Orphan:
         released=view.released(name),
         continuation=cell is not None and "claim" in cell.memo,
     )
+
+
+def _session_of(view: View, run: str) -> str:
+    row = view.cell_row(Machine.RUN, run)
+    assert row is not None, "an instance that is listed is stored"
+    return row.session
 
 
 def _dispatch_of(view: View, cell: Cell) -> Dispatched:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import attrs
 
-from crashworthy.machines.facts.vocabulary import RunFailure
+from crashworthy.machines.facts.vocabulary import Intent, RunFailure
 from crashworthy.store.audit.findings import Finding, Findings
 from crashworthy.store.audit.fold import Fold
 from crashworthy.store.audit.heads import head_shelf
@@ -48,8 +48,9 @@ def varied_log(place: Path) -> Path:
     one = Tale(store=store, session="ses_a")
     one.do(one.session_order(key="first", title="one"))
     whole_run(one)
-    one.do(QueueMessage(fact=one.queued("msg_1", key="k1", stated_input=INPUT)))
     one.do(one.run_order(key="k2", stated_input=INPUT))
+    steer = one.queued("msg_1", Intent.STEER, key="k1", stated_input=INPUT)
+    one.do(QueueMessage(fact=steer))
     call = one.call(1, 1, x="c")
     one.step(1, call).called(call)
     one.do(writers.steer(one.taken("msg_1"), one.steering("msg_1")))

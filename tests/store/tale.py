@@ -131,7 +131,7 @@ class Tale(Story):
     def queued(
         self,
         message: str,
-        intent: Intent = Intent.STEER,
+        intent: Intent = Intent.FOLLOW_UP,
         key: str | None = None,
         stated_input: str | None = None,
     ) -> RuntimeEvent:

@@ -12,15 +12,15 @@ import pytest
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.codes import Code, CrashworthyError
 from crashworthy.machines.facts.ids import RootId
-from crashworthy.machines.facts.model import VerdictGiven
-from crashworthy.machines.facts.vocabulary import Finish, Intent, RunFailure, Verdict
+from crashworthy.machines.facts.model import SessionAdopted, VerdictGiven
+from crashworthy.machines.facts.vocabulary import Finish, Intent, Kind, RunFailure, Verdict
 from crashworthy.machines.lifecycles.cells import Machine
 from crashworthy.machines.recovery.runs import Repair
 from crashworthy.store.connect import Connector
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.append import Appended
 from crashworthy.store.journal.orders import Order
-from crashworthy.store.journal.recovery import RepairRun
+from crashworthy.store.journal.recovery import RepairRun, unfinished_runs
 from crashworthy.store.journal.starts import QueueMessage
 from crashworthy.store.runner import ThreadRunner
 from crashworthy.store.sql import SqlValue
@@ -192,7 +192,7 @@ def test_stored_state_that_cannot_be_used_is_folded_anew_and_reported(
     tale: Tale, store: SqliteStore, place: Path, spoil: str
 ) -> None:
     tale.running().step(1)
-    tale.do(QueueMessage(fact=tale.queued("msg_1")))
+    tale.do(QueueMessage(fact=tale.queued("msg_1", Intent.STEER)))
     tale.do(writers.steer(tale.taken("msg_1"), tale.steering("msg_1")))
     tale.do(writers.dispatch_request(tale.request(2)))
     with closing(sqlite3.connect(place / "ledger.sqlite3", isolation_level=None)) as db:
@@ -230,6 +230,57 @@ def test_stored_fact_that_the_tables_refuse_is_no_evidence(
 
     assert caught.value.code is Code.FOLD_REFUSED
     assert store.heads.now == store.read(lambda view: view.last())
+
+
+def test_run_whose_newest_fact_is_damaged_can_still_be_ended(tale: Tale, place: Path) -> None:
+    """STORE-8: the end needs that fact's time and nothing else; it reads as 0 for everyone."""
+    tale.running()
+    tale.do(writers.dispatch_request(tale.request(1)))
+    with closing(sqlite3.connect(place / "ledger.sqlite3", isolation_level=None)) as db:
+        db.execute("UPDATE facts SET body = x'7b' WHERE kind = 'request_dispatched'")
+
+    ended = tale.do(tale.end_order(RunFailure.INTERNAL))
+
+    assert [place.kind for place in ended.places] == [Kind.REQUEST_SETTLED, Kind.RUN_ENDED]
+    closing_fact = tale.view(lambda view: view.fact(ended.places[0].id))
+    assert closing_fact is not None
+    assert closing_fact.event().ts == 0
+
+
+def test_run_whose_head_is_of_an_unknown_kind_is_read_only(tale: Tale, place: Path) -> None:
+    """LOG-2: a newer build may have written it, so it is neither skipped nor called damage."""
+    tale.running()
+    with closing(sqlite3.connect(place / "ledger.sqlite3", isolation_level=None)) as db:
+        db.execute("UPDATE facts SET kind = 'run_teleported' WHERE seq = 2 AND run = 'run_1'")
+
+    with pytest.raises(CrashworthyError) as caught:
+        tale.do(writers.dispatch_request(tale.request(1)))
+
+    assert caught.value.code is Code.UNKNOWN_FACT
+
+
+def test_imported_session_is_left_alone_until_a_person_adopts_it(tale: Tale, place: Path) -> None:
+    """STORE-12: its open run is unfinished elsewhere; adoption makes it ours, to be closed."""
+    tale.running()
+    assert isinstance(tale.store, SqliteStore)
+    die(tale.store)
+    with closing(sqlite3.connect(place / "ledger.sqlite3", isolation_level=None)) as db:
+        db.execute("INSERT INTO imports VALUES ('ses_1', 'root_other', 3)")
+    tale.store = later = open_here(place)
+
+    assert later.read(unfinished_runs) == ()
+    with pytest.raises(CrashworthyError) as caught:
+        tale.do(QueueMessage(fact=tale.queued("msg_1")))
+    assert caught.value.code is Code.SESSION_FOREIGN
+    adopted = SessionAdopted(root="root_other", chain="0" * 64)
+    at, name = tale.control, tale.fresh("fact")
+    tale.do(writers.change_session(compose.control(at, name, Kind.SESSION_ADOPTED, adopted)))
+
+    assert later.read(unfinished_runs) == ("run_1",)
+    assert tale.do(RepairRun(run="run_1", now_ts=0)) is Repair.RELEASE
+    whole_run(tale)
+    assert rows_differing_from_fold(later) == []
+    later.close()
 
 
 # --- both doors ---

@@ -8,7 +8,7 @@ import pytest
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.codes import Code
 from crashworthy.machines.facts.model import BoundaryAbandoned, SegmentRef
-from crashworthy.machines.facts.vocabulary import Kind, RunFailure
+from crashworthy.machines.facts.vocabulary import Intent, Kind, RunFailure
 from crashworthy.machines.recovery.runs import ClaimRepair, Repair
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.claims import ClaimResult, RepairClaim
@@ -202,7 +202,7 @@ def test_claim_repair_leaves_queued_steering_to_the_run_it_is_for(
     claim = broken.claimed()
     broken.number += 1
     broken.running()
-    broken.do(QueueMessage(fact=broken.queued("msg_1")))
+    broken.do(QueueMessage(fact=broken.queued("msg_1", Intent.STEER)))
     broken.store = take_over()
 
     assert broken.do(RepairClaim(claim=claim)) is ClaimRepair.CLOSE

@@ -3,11 +3,21 @@
 import pytest
 
 from crashworthy.machines.facts.codes import Code
+from crashworthy.machines.recovery.operations import Settlement
+from crashworthy.machines.recovery.runs import ClaimRepair, Repair
 from crashworthy.store.journal import writers
+from crashworthy.store.journal.claims import RepairClaim
 from crashworthy.store.journal.ends import EndRun, Stop, Stopped
 from crashworthy.store.journal.quarantine import QuarantineSession
+from crashworthy.store.journal.recovery import (
+    RepairRun,
+    SettleLeft,
+    left_operations,
+    unfinished_runs,
+)
 
 from ..tale import Tale, whole_run
+from .conftest import TakeOver
 from .refusals import refusal
 
 
@@ -59,3 +69,26 @@ def test_claim_in_a_damaged_session_is_refused(tale: Tale) -> None:
     tale.do(QuarantineSession(session="ses_1", cause="x", first_bad=1, invocation="inv_1"))
 
     assert refusal(tale, order) is Code.SESSION_QUARANTINED
+
+
+def test_recovery_concludes_nothing_in_a_damaged_session_but_its_end(
+    damaged: Tale, take_over: TakeOver
+) -> None:
+    name = damaged.operation(1, 1)
+    damaged.store = take_over()
+
+    assert damaged.view(lambda view: left_operations(view, "run_1")) == ()
+    assert damaged.do(SettleLeft(operation=name)) is Settlement.KEEP_UNKNOWN
+    assert damaged.do(RepairRun(run="run_1", now_ts=0)) is Repair.LOST
+    assert damaged.view(unfinished_runs) == ()
+
+
+def test_recovery_leaves_a_claim_of_a_damaged_session_alone(
+    tale: Tale, take_over: TakeOver
+) -> None:
+    whole_run(tale)
+    claim = tale.claimed()
+    tale.do(QuarantineSession(session="ses_1", cause="x", first_bad=1, invocation="inv_1"))
+    tale.store = take_over()
+
+    assert tale.do(RepairClaim(claim=claim)) is ClaimRepair.LEAVE

@@ -108,7 +108,7 @@ def test_steering_arrives_once_and_is_returned_by_the_end(tale: Tale) -> None:
     call = tale.call(1, 1)
     tale.step(1, call).called(call)
     for name in ("msg_1", "msg_2"):
-        tale.do(QueueMessage(fact=tale.queued(name)))
+        tale.do(QueueMessage(fact=tale.queued(name, Intent.STEER)))
     deliver = writers.steer(tale.taken("msg_1"), tale.steering("msg_1"))
     assert [tale.do(deliver).created, tale.do(deliver).created] == [True, False]
 
