@@ -43,7 +43,7 @@ DEADLINE: Final = 1_800_000_000_500
 """Milliseconds since 1970: later than the facts before it, and past when a successor looks."""
 
 _IMAGE: Final = b"abc"
-_EVIDENCE: Final = FileEvidence(
+EVIDENCE: Final = FileEvidence(
     workspace="ws-lab",
     target="notes.txt",
     before=FileIdentity(kind=FileKind.ABSENT),
@@ -199,7 +199,7 @@ def left_operations(hand: Stagehand, left: Teller) -> None:
     hand.blob(_IMAGE)
     for call, mode in zip(calls, _MODES, strict=True):
         key = "key" if mode is RecoveryMode.IDEMPOTENT else None
-        evidence = _EVIDENCE if mode is RecoveryMode.RECONCILE else None
+        evidence = EVIDENCE if mode is RecoveryMode.RECONCILE else None
         hand.effect(left.dispatch(call, mode, key=key, evidence=evidence))
 
 
