@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -104,7 +104,7 @@ class Examiner:
             now_ms: The time, for the deadline of a request to a person.
         """
         name, digest = call.content.name, call.placed.args_digest
-        if call.content.args == UNCLEAN_ARGS:
+        if call.content.args == unclean_args():
             return _refused(OutcomeResult.UNCLEAN_TEXT, Code.TEXT_UNCLEAN, tool=name)
         try:
             tool = self.registry.find(name)
@@ -175,8 +175,12 @@ def _refused(result: OutcomeResult, code: Code, **facts: str) -> Refuse:
     return Refuse(result=result, content={"code": str(code), **facts})
 
 
-UNCLEAN_ARGS: Json = {"$unclean": True}
-"""What stands in a call whose arguments were no clean text: refused, never changed (BYTE-3)."""
+_UNCLEAN: Final = "$unclean"
+
+
+def unclean_args() -> dict[str, Json]:
+    """Return what stands in a call whose arguments were unclean: they are refused (BYTE-3)."""
+    return {_UNCLEAN: True}
 
 
 def shown(args: dict[str, Json]) -> str:

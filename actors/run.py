@@ -36,7 +36,7 @@ from .calls import Calls, Tail
 from .live import Piece, PieceOf
 from .means import Means
 from .pen import Pen
-from .permission import UNCLEAN_ARGS
+from .permission import unclean_args
 from .progress import Progress, read_progress
 from .waiting import Waiting
 from .wire import WireBook
@@ -329,7 +329,7 @@ def _call_content(stated: StatedCall) -> FunctionCall:
     try:
         check(args)
     except CanonicalError:
-        args = UNCLEAN_ARGS
+        args = unclean_args()
     label, _losses = repair_text(stated.label)
     name, _more = repair_text(stated.name)
     return FunctionCall(label=label, name=name, args=args)

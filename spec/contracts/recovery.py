@@ -1,5 +1,7 @@
 """The contracts of recovery: one answer to each question, admitted by the tables."""
 
+from typing import Final
+
 from ...machines.facts.vocabulary import Observation
 from ...machines.lifecycles import claim as claim_machine
 from ...machines.lifecycles import operation, run
@@ -61,7 +63,7 @@ def contract_of_the_tool_decides(left: Leftover) -> bool:
     return operations.LEFTOVERS.answer(left) is expected
 
 
-_BY_SIGHT = {
+_BY_SIGHT: Final = {
     Sight.NOT_YET: Settlement.OBSERVE,
     Sight.EXPECTED: Settlement.FINALISE,
     Sight.PRIOR: Settlement.PARK_PRIOR,

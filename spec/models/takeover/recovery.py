@@ -1,5 +1,7 @@
 """What a recovering owner does: decision tables say what, lifecycles whether (OWN-4)."""
 
+from typing import Final
+
 from ....machines.lifecycles import host, interaction, lease, operation, run
 from ....machines.recovery.operations import Leftover, Settlement, Sight
 from ....machines.recovery.runs import Orphan, Repair
@@ -9,13 +11,13 @@ from .unit import Actions, Unit
 from .world import Laws, Owner, Scope, World
 
 _SAME = operation.Match.SAME
-_SIGHTS = {
+_SIGHTS: Final = {
     Sight.EXPECTED: operation.Sight.EXPECTED,
     Sight.PRIOR: operation.Sight.PRIOR,
     Sight.DIVERGED: operation.Sight.DIVERGED,
     Sight.UNREADABLE: operation.Sight.UNREADABLE,
 }
-_VERDICTS = {
+_VERDICTS: Final = {
     Settlement.INTERRUPT: operation.Verdict.COMPLETED,
     Settlement.FINALISE: operation.Verdict.COMPLETED,
     Settlement.PARK_BY_KEY: operation.Verdict.BY_KEY,
