@@ -100,7 +100,7 @@ def _rows(
 EQUIVALENTS: Final = (
     *_rows("HST", (3, 4, 5, 6, 7, 12), "guard: always", _TRUE),
     *_rows("ASK", (1, 5), "guard: always", _TRUE),
-    *_rows("MSG", (1, 3, 4), "guard: always", _TRUE),
+    *_rows("MSG", (3, 4), "guard: always", _TRUE),
     *_rows("OP", (1, 3), "guard: always", _TRUE),
     *_rows("SES", (1, 2), "guard: always", _TRUE),
     *_rows("LEA", (3, 4, 5), "takes: epoch", _SAME_EPOCH),
