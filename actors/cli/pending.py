@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import attrs
 
+from ...machines.facts.model import Question
 from ...machines.projections.plain import to_json
 from ...machines.projections.status import Pending, status
 from ...store.journal.pending import Pending as Word
 from .exits import Exit
 from .looking import Log, events_of, open_log
 from .options import add_json, add_place, command_parser, place_of
-from .story import CHOICES
+from .place import Place
 from .terminal import Tone, moment, out, print_json, tell, visible
 
 
@@ -47,9 +48,16 @@ def main(argv: Sequence[str]) -> int:
             paper.line(f"  {visible(question.text)}")
             for option in question.options:
                 paper.line(f"    - {visible(option)}")
-        command = place.command("answer", request.ask)
-        paper.line(f"  {command} {CHOICES[request.purpose]}", Tone.DIM)
+        paper.line(f"  {how_to_answer(place, request.ask, request.questions)}", Tone.DIM)
     return Exit.DONE
+
+
+def how_to_answer(place: Place, ask: str, questions: Sequence[Question]) -> str:
+    """Return a command that answers a request, with a choice to replace."""
+    if not questions:
+        return f"{place.command('answer', ask, 'allow')}   (or deny)"
+    words = (one.options[0] if one.options else "TEXT" for one in questions)
+    return f"{place.command('answer', ask, *words)}   (or what you choose)"
 
 
 def open_requests(log: Log) -> list[Asked]:

@@ -7,18 +7,10 @@ from pathlib import Path
 import attrs
 
 from ..runtime import RunHandle, Session
+from .agent import add_agent, agent_words, settings_of
 from .execute import Job, execute
 from .looking import open_log
-from .options import (
-    add_agent,
-    add_json,
-    add_place,
-    add_voice,
-    agent_words,
-    command_parser,
-    place_of,
-    settings_of,
-)
+from .options import add_json, add_place, add_voice, command_parser, place_of
 from .prompts import voice_of
 from .story import STREAM_HELP
 

@@ -4,19 +4,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from ...machines.facts.canonical import encode
 from ..attending import send
 from ..runtime import RunHandle, Session
+from .agent import add_agent, agent_words, settings_of
 from .execute import Job, execute
-from .options import (
-    add_agent,
-    add_json,
-    add_place,
-    add_voice,
-    agent_words,
-    command_parser,
-    place_of,
-    settings_of,
-)
+from .options import add_json, add_place, add_voice, command_parser, place_of
 from .prompts import Voice, voice_of
 from .story import STREAM_HELP
 
@@ -26,6 +19,7 @@ def main(argv: Sequence[str]) -> int:
     parser = _parser()
     args = parser.parse_args(argv)
     text = _text(parser, args)
+    encode(text)  # Refused before a session is made for it (BYTE-3).
     place = place_of(args)
     voice = voice_of(yes=args.yes, no_input=args.no_input or args.json or args.text == "-")
 

@@ -1,7 +1,5 @@
 """What a command tells of the run it executes: a story for people, or JSON lines for programs."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final, Protocol
 
 import attrs
@@ -9,11 +7,11 @@ import attrs
 from ...machines.facts import canonical
 from ...machines.facts.codec import encode_body
 from ...machines.facts.model import RunEnded
-from ...machines.facts.vocabulary import Purpose
 from ...machines.projections.plain import to_json
 from ..live import Committed, LiveEvent
 from ..runtime import PendingAsk, RunHandle
 from .narrate import Narrator
+from .pending import how_to_answer
 from .place import Place
 from .terminal import print_json, tell
 
@@ -23,15 +21,6 @@ with --json, standard output has one JSON object a line:
   {"type": "fact", "fact": {...}}                                a fact, once it is durable
   {"type": "piece", "of", "subject", "text"}                     partial: no fact, shown at once
   {"type": "result", "state", "failure", "source", "text", "pending"}    last"""
-
-CHOICES: Final[Mapping[Purpose, str]] = MappingProxyType(
-    {
-        Purpose.PERMISSION: "allow|deny",
-        Purpose.BOUNDARY: "allow|deny",
-        Purpose.QUESTION: "TEXT...",
-    }
-)
-"""What `answer` takes for each kind of request."""
 
 
 @attrs.frozen(kw_only=True)
@@ -95,7 +84,7 @@ class TextStory:
                 "\nwaits for a person; nothing is lost when this process ends. Answer, then go on:"
             )
             for ask in result.pending:
-                tell(f"  {command('answer', ask.ask)} {CHOICES[ask.action.purpose]}")
+                tell(f"  {how_to_answer(self.place, ask.ask, ask.action.questions)}")
             tell(f"  {command(*result.again)}")
         tell(f"\nlook at it:  {command('show', session)}")
         tell(f"each event:  {command('events', session)}")

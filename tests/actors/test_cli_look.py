@@ -1,0 +1,171 @@
+"""Looking at a log shows all of it, at any moment, and touches nothing (STORE-10, PROJ-1)."""
+
+from pathlib import Path
+from typing import Final, cast
+
+import pytest
+
+from crashworthy.actors.cli import COMMANDS
+from crashworthy.actors.cli.at import VIEWS
+from crashworthy.actors.cli.place import find_place, root_name, state_directory
+from crashworthy.machines.facts.canonical import Json
+
+from .terminal_rig import ASKS, HELLO, Desk, Ended, make_desk
+
+_LONG: Final = """
+[[turn]]
+[[turn.step]]
+event = [{ call = "shell", args = { command = "seq 1 100" } }, { finish = "tool_calls" }]
+[[turn.step]]
+event = [{ text = "Done.\\u001b[2J" }, { finish = "stop" }]
+"""
+_OURS: Final = frozenset({"prove", "crash", "bench", "verify"})
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A log of three sessions: one long output, one that waits, one greeting."""
+    desk = make_desk(tmp_path_factory.mktemp("look"))
+    for name, script in (("long", _LONG), ("asks", ASKS), ("hello", HELLO)):
+        words = ("--yes",) if name == "long" else ()
+        assert desk.run(desk.script(script, f"{name}.toml"), *words).status in (0, 4)
+    return desk
+
+
+def _footprint(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Return what any write to a file below would change.
+
+    Not the times of `-shm`: it is memory that SQLite's readers share, and mark their place in.
+    """
+    found: dict[str, tuple[int, int, int]] = {}
+    for path in (folder, *sorted(folder.rglob("*"))):
+        status = path.stat()
+        time_ns = 0 if path.name.endswith("-shm") else status.st_mtime_ns
+        found[str(path)] = (status.st_ino, status.st_size, time_ns)
+    return found
+
+
+def _objects(document: Json) -> list[dict[str, Json]]:
+    return cast("list[dict[str, Json]]", document)
+
+
+def test_sessions_are_listed_newest_first_with_their_first_words(desk: Desk) -> None:
+    listed = _objects(desk.ask("sessions", "--json").document())
+    assert [one["state"] for one in listed] == ["idle", "waiting", "idle"]
+    assert [one["words"] for one in listed] == ["Go.", "Go.", "Go."]
+    text = desk.ask("sessions", "--limit", "1")
+    assert str(listed[0]["session"]) in text.out
+    assert str(listed[1]["session"]) not in text.out
+    assert "2 older sessions are not shown" in text.err
+
+
+def test_show_takes_the_newest_session_or_the_beginning_of_a_name(desk: Desk) -> None:
+    assert "Hello." in desk.ask("show").out
+    oldest = str(_objects(desk.ask("sessions", "--json").document())[-1]["session"])
+    assert "Done." in desk.ask("show", oldest[:-20]).out
+    assert desk.ask("show", "ses_").status == 3
+    nobody = desk.ask("show", "ses_nobody")
+    assert (nobody.status, "[session_unknown]" in nobody.err) == (3, True)
+
+
+def test_show_cuts_a_long_output_and_says_what_it_cut(desk: Desk) -> None:
+    oldest = str(_objects(desk.ask("sessions", "--json").document())[-1]["session"])
+    cut, whole = desk.ask("show", oldest, "--lines", "3"), desk.ask("show", oldest, "--lines", "0")
+    assert "   | 3\n   | ... 97 more lines (--lines 0)\n" in cut.out
+    assert "   | 100\n" in whole.out
+    assert "\x1b" not in whole.out, "what a model says cannot move anybody's cursor"
+    assert "\\u{1b}[2J" in whole.out
+
+
+def test_events_are_the_stored_bodies_in_commit_order(desk: Desk) -> None:
+    lines = desk.ask("events", "--json").lines()
+    ordinals = [cast("int", line["ordinal"]) for line in lines]
+    assert ordinals == sorted(ordinals)
+    kinds = [cast("dict[str, Json]", line["body"])["kind"] for line in lines]
+    assert kinds[0] == "session_opened"
+    assert kinds[-1] == "run_ended"
+    shown = desk.ask("events", "--limit", "2")
+    assert len(shown.out.splitlines()) == 2
+    assert "older facts are not shown" in shown.err
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_past_moment_is_the_fold_of_the_facts_up_to_it(view: str, desk: Desk) -> None:
+    session = str(_objects(desk.ask("sessions", "--json").document())[-1]["session"])
+    ordinals = [line["ordinal"] for line in desk.ask("events", session, "--json").lines()]
+    at = str(ordinals[3])
+    told = desk.ask("at", at, session, "--view", view, "--json")
+    assert told.status == 0, told.err
+    assert told.document() == desk.ask("at", at, "--view", view, "--json").document()
+    assert told.document() != desk.ask("at", str(ordinals[-1]), "--view", view, "--json").document()
+    assert f"after {at}, " in desk.ask("at", at, "--view", view).out
+
+
+@pytest.mark.parametrize("ordinal", ["0", "99999"])
+def test_moment_beyond_the_log_is_refused(ordinal: str, desk: Desk) -> None:
+    told = desk.ask("at", ordinal)
+    assert (told.status, "[ordinal_unknown]" in told.err) == (3, True)
+
+
+def test_looking_changes_no_file_of_the_root(desk: Desk) -> None:
+    before = _footprint(desk.root)
+    for words in (("show",), ("sessions",), ("events",), ("at", "5"), ("pending",), ("show", "x")):
+        desk.ask(*words)
+    assert _footprint(desk.root) == before
+
+
+@pytest.mark.parametrize("command", ["show", "sessions", "events", "pending", "stop", "resume"])
+def test_missing_root_is_not_made(command: str, tmp_path: Path) -> None:
+    empty = make_desk(tmp_path)
+    words = ("--script", empty.script(HELLO)) if command == "resume" else ()
+    told = empty.ask(command, *words)
+    assert (told.status, "[not_found]" in told.err) == (3, True)
+    assert not empty.root.exists()
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - _OURS))
+def test_help_says_what_each_exit_status_means(command: str, tmp_path: Path) -> None:
+    told = _help(command, make_desk(tmp_path))
+    assert told.status == 0
+    assert told.out.startswith(f"usage: crashworthy {command}")
+    assert "exit status:" in told.out
+    assert "--json" in told.out
+
+
+def _help(command: str, desk: Desk) -> Ended:
+    return desk.ask(command, "--help")
+
+
+def test_refusal_is_one_json_object_where_json_was_asked_for(tmp_path: Path) -> None:
+    told = make_desk(tmp_path).ask("show", "--json")
+    assert told.status == 3
+    assert told.result()["code"] == "not_found"
+
+
+# --- where a log lies ---
+
+
+def test_state_directory_follows_each_platforms_convention() -> None:
+    home = Path.home()
+    assert state_directory({"XDG_STATE_HOME": "/x"}, "linux") == Path("/x/crashworthy")
+    assert state_directory({}, "linux") == home / ".local/state/crashworthy"
+    assert state_directory({"XDG_STATE_HOME": "x"}, "linux") == home / ".local/state/crashworthy"
+    mac = home / "Library/Application Support/crashworthy"
+    assert state_directory({"XDG_STATE_HOME": "/x"}, "darwin") == mac
+
+
+def test_each_workspace_has_a_root_of_its_own_by_its_real_path(tmp_path: Path) -> None:
+    one, other = tmp_path / "my work", tmp_path / "b" / "my work"
+    one.mkdir()
+    other.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(one)
+    assert root_name(one) == root_name(tmp_path / "link")
+    assert root_name(one) != root_name(other)
+    assert root_name(one).startswith("my-work-")
+
+
+def test_place_is_named_again_by_the_options_that_find_it(tmp_path: Path) -> None:
+    assert find_place(None, None).command("show") == "crashworthy show"
+    odd = tmp_path / "a b"
+    assert find_place(odd, None).command("show") == f"crashworthy show --root '{odd}'"
+    assert find_place(None, odd).command("show") == f"crashworthy show --workspace '{odd}'"
