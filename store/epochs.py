@@ -9,7 +9,7 @@ from ..machines.lifecycles import lease
 from ..machines.lifecycles.table import Refused
 from .journal.columns import integer, text
 from .journal.errors import OwnerFencedError, UnitRefusedError
-from .journal.evidence import SqlView
+from .journal.evidence import LEASE, SqlView, lease_of
 from .ownership.lock import LockHeld
 from .ownership.workers import LeftWorker
 from .platform import ProcessIdentity
@@ -117,7 +117,8 @@ def assert_epoch(txn: Txn, epoch: int) -> None:
     Raises:
         OwnerFencedError: `owner_fenced`.
     """
-    state = SqlView(txn.run).lease()
+    # Every transaction comes by here, so the row is read without the rest of a view.
+    state = lease_of(txn.run(LEASE))
     if isinstance(lease.TABLE.step(state, lease.Write(epoch=epoch)), Refused):
         raise OwnerFencedError(epoch=epoch, current=state.epoch)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -9,6 +10,7 @@ import anyio
 import anyio.abc
 import attrs
 
+from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.ids import RootId
 from .anchor import Anchor, Head
 from .batch import Batcher
@@ -108,7 +110,7 @@ class SqliteStore:
         Raises:
             CrashworthyError: The order was refused, or the environment failed; nothing is kept.
         """
-        return self.writer.submit_sync(self._unit(order), needs_clean=order.needs_clean)
+        return self.writer.submit_sync(self.unit_of(order), needs_clean=order.needs_clean)
 
     async def submit(self, order: Order[T]) -> T:
         """Carry an order out among others and return its result once it is durable (STORE-3).
@@ -117,7 +119,7 @@ class SqliteStore:
             CrashworthyError: As `write`.
         """
         return await self.writer.submit(
-            self._unit(order), needs_clean=order.needs_clean, size_bytes=order.size_bytes
+            self.unit_of(order), needs_clean=order.needs_clean, size_bytes=order.size_bytes
         )
 
     async def drive(
@@ -148,25 +150,25 @@ class SqliteStore:
         if self._closed:
             return
         self._closed = True
-        if self.tenure is not None and self._clean() and self.tenure.alone():
-            self.writer.submit_sync(self.tenure.close_unit)
-        self.writer.close()
-        self._let_go()
+        try:
+            # What cannot be written now is what a successor would have to find out anyway.
+            with suppress(CrashworthyError):
+                self._say_last_words()
+            self.writer.close()
+        finally:
+            self._let_go()
 
     async def aclose(self) -> None:
         """Carry out what is queued, then close as `close` does; again does nothing."""
-        if self._closed:
-            return
-        self._closed = True
         with anyio.CancelScope(shield=True):
-            tenure = self.tenure
-            if tenure is not None and self._clean() and await self.writer.runner.run(tenure.alone):
-                await self.writer.submit(tenure.close_unit)
-            await self.writer.aclose()
-            self._let_go()
+            await self.writer.aclose_queue()
+            await self.writer.runner.run(self.close)
 
-    def _clean(self) -> bool:
-        return self.writer.batcher.door.health is Health.CLEAN
+    def _say_last_words(self) -> None:
+        """Record the end of this epoch, if nothing of it can act any more."""
+        clean = self.writer.batcher.door.health is Health.CLEAN
+        if self.tenure is not None and clean and self.tenure.alone():
+            self.writer.submit_sync(self.tenure.close_unit)
 
     def _let_go(self) -> None:
         # The read connection goes last, so that SQLite leaves the side files where they are and
@@ -175,7 +177,9 @@ class SqliteStore:
         if self.tenure is not None:
             self.tenure.release()
 
-    def _unit(self, order: Order[T]) -> Callable[[Txn], T]:
+    def unit_of(self, order: Order[T]) -> Callable[[Txn], T]:
+        """Return what carries an order out in one unit, for whoever batches units himself."""
+
         def unit(txn: Txn) -> T:
             ledger = sql_ledger(txn, self.heads.move, self._known)
             try:

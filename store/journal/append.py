@@ -1,6 +1,7 @@
 """The one append path: gates, tables, stamp, chain and rows in one savepoint (STORE-2)."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NoReturn
 
 import attrs
@@ -174,7 +175,7 @@ def _heads(rows: Rows, session: str, facts: Sequence[RuntimeEvent]) -> dict[str,
     """
     heads: dict[str, Place | None] = {}
     spines: dict[str, Spine] = {}
-    control = control_invocation(session)
+    control = _control_of(session)
     for index, fact in enumerate(facts):
         invocation = fact.spine.invocation
         if invocation not in spines:
@@ -187,6 +188,10 @@ def _heads(rows: Rows, session: str, facts: Sequence[RuntimeEvent]) -> dict[str,
         if (KINDS[fact.kind].ledger is Ledger.CONTROL) is not (invocation == control):
             raise SpineConflictError(field="invocation", found=invocation)
     return heads
+
+
+_control_of: Final = lru_cache(1024)(control_invocation)
+"""A derived id costs a digest, and every unit of a session asks for the same one."""
 
 
 def _same_spine(known: Spine, stated: Spine) -> None:

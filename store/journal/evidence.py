@@ -65,7 +65,7 @@ LEFT JOIN imports AS i ON i.session = wanted.session
 _KEY: Final = f"SELECT {c.KEY} FROM keys WHERE scope = ? AND key = ?"
 _PARTIALS: Final = f"SELECT {c.PARTIAL} FROM partials WHERE run = ? ORDER BY owner, stream"
 _PARTIAL: Final = f"SELECT {c.PARTIAL} FROM partials WHERE owner = ? AND stream = ?"
-_LEASE: Final = "SELECT held, epoch, gone FROM lease ORDER BY number DESC LIMIT 1"
+LEASE: Final = "SELECT held, epoch, gone FROM lease ORDER BY number DESC LIMIT 1"
 _CLAIM: Final = f"SELECT {c.CLAIM} FROM claims WHERE claim = ?"
 _CLAIM_ON: Final = "SELECT claim FROM claims WHERE source_run = ?"
 _SEALED: Final = "SELECT 1 FROM seals WHERE run = ? LIMIT 1"
@@ -80,6 +80,14 @@ _LOSS: Final = "SELECT ordinal FROM accepted_losses ORDER BY number DESC LIMIT 1
 _LEASES: Final = "SELECT held, epoch, gone, ordinal FROM lease ORDER BY number"
 _CLAIMS_OF: Final = f"SELECT {c.CLAIM} FROM claims WHERE session = ? ORDER BY ordinal"
 _LOSSES: Final = "SELECT ordinal FROM accepted_losses ORDER BY number"
+
+
+def lease_of(found: Sequence[Row]) -> lease.LeaseState:
+    """Return the lease that the newest record left, which is the answer to `LEASE`."""
+    for held, epoch, gone in found:
+        state = lease.Held if held else lease.Free
+        return state(epoch=c.integer(epoch), gone=c.integer(gone))
+    return lease.Free(epoch=0, gone=0)
 
 
 @attrs.frozen(kw_only=True)
@@ -201,10 +209,7 @@ class SqlView:
 
     def lease(self) -> lease.LeaseState:
         """Return who owns the root."""
-        for held, epoch, gone in self._run(_LEASE, ()):
-            state = lease.Held if held else lease.Free
-            return state(epoch=c.integer(epoch), gone=c.integer(gone))
-        return lease.Free(epoch=0, gone=0)
+        return lease_of(self._run(LEASE, ()))
 
     def claim(self, claim: str) -> ClaimRecord | None:
         """Return a claim."""

@@ -3,23 +3,27 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from crashworthy.machines.facts.codes import Code, CrashworthyError
 from crashworthy.machines.lifecycles import lease
 from crashworthy.machines.recovery.runs import Repair
+from crashworthy.store.connect import Connector
 from crashworthy.store.epochs import left_workers, record_worker, record_worker_ended
 from crashworthy.store.journal.recovery import RepairRun, unfinished_runs
 from crashworthy.store.journal.starts import QueueMessage
 from crashworthy.store.ownership.workers import LeftWorker, WorkersProof, join_workers
 from crashworthy.store.platform import this_process
 from crashworthy.store.port import Capability
+from crashworthy.store.sql import SqlValue
 from crashworthy.store.sqlite import SqliteStore
 
+from ..rig import sqlite_error
 from ..tale import Tale, ids_of, open_here, whole_run
 from .conftest import die
 
@@ -157,6 +161,30 @@ def test_stale_owner_is_fenced_inside_the_transaction(owned: SqliteStore, place:
     assert ids_of(successor) == before
     successor.close()
     die(owned)
+
+
+def test_owner_that_cannot_write_its_last_words_still_lets_go(place: Path) -> None:
+    """A full disk at the end: the epoch's record stays open, and the lock does not."""
+    faulty = open_here(place, connector=Connector(factory=FullAtTheEnd))
+    Tale(store=faulty).begun()
+
+    faulty.close()
+
+    again = open_here(place)
+    assert again.owner.epoch == 2
+    assert again.proof is WorkersProof.GONE
+    again.close()
+    assert events(place) == ["open", "open", "gone", "close"]
+
+
+class FullAtTheEnd(sqlite3.Connection):
+    """Has no room for the record that closes an epoch."""
+
+    def execute(self, sql: str, parameters: object = (), /) -> sqlite3.Cursor:
+        values = cast("Sequence[SqlValue]", parameters)
+        if sql.startswith("INSERT INTO lease") and values[0] == "close":
+            raise sqlite_error("SQLITE_FULL")
+        return super().execute(sql, values)
 
 
 # --- proof of death ---
