@@ -50,6 +50,34 @@ def run_sync(
 ) -> TurnResult:
     """Take one turn and return what it came to.
 
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import crashworthy
+        >>> home = Path(tempfile.mkdtemp())
+        >>> asks = {"call": "shell", "args": {"command": "echo hello > greeting.txt"}}
+        >>> script = crashworthy.parse_script({"turn": [{"step": [
+        ...     {"event": [asks, {"finish": "tool_calls"}]},
+        ...     {"event": [{"text": "Written."}, {"finish": "stop"}]},
+        ... ]}]})
+        >>> settings = crashworthy.Settings(
+        ...     root=home / "log", workspace=home,
+        ...     backend=lambda: crashworthy.ScriptedBackend(script=script),
+        ... )
+
+    Without an answer the run waits, whatever becomes of this process:
+
+        >>> turn = crashworthy.run_sync("Write a greeting.", settings, key="greeting")
+        >>> turn.end, [ask.action.review for ask in turn.pending]
+        (None, ["shell: command = 'echo hello > greeting.txt'"])
+
+    The same key finds it again, and with an answer it goes on:
+
+        >>> allow = lambda ask: crashworthy.ALLOW
+        >>> crashworthy.run_sync("Write a greeting.", settings, key="greeting", answer=allow).text
+        'Written.'
+        >>> (home / "greeting.txt").read_text().strip()
+        'hello'
+
     Args:
         text: The user's words.
         settings: How the runtime behaves.
