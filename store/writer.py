@@ -41,22 +41,18 @@ class Entry(Ticket[T], Generic[T]):
     """A unit on its way through the queue.
 
     Attributes:
+        round: Set when everything is answered that was taken together with it, or before it.
         size_bytes: Roughly how much it writes, for the bound of a batch.
     """
 
+    round: anyio.Event = attrs.field(kw_only=True)
     size_bytes: int = 0
     stage: Stage = Stage.QUEUED
-    _done: anyio.Event = attrs.field(factory=anyio.Event)
-
-    def answer(self) -> None:
-        """Wake the caller."""
-        self.stage = Stage.ANSWERED
-        self._done.set()
 
     async def wait_answered(self) -> None:
         """Wait for the answer; cancellation withdraws the unit only while it is queued."""
         try:
-            await self._done.wait()
+            await self._wait()
         except anyio.get_cancelled_exc_class():
             if self.stage is Stage.QUEUED:
                 self.stage = Stage.WITHDRAWN
@@ -64,21 +60,23 @@ class Entry(Ticket[T], Generic[T]):
             # Taken: its outcome comes first. The scope stays cancelled, so that the caller's next
             # checkpoint raises; raising here would hide facts that are durable.
             with anyio.CancelScope(shield=True):
-                await self._done.wait()
+                await self._wait()
+
+    async def _wait(self) -> None:
+        # A round may end without this unit, where its batch was full; then it has another round.
+        while self.stage is not Stage.ANSWERED:
+            await self.round.wait()
 
 
 class Queued(Piece, Protocol):
     """An entry of the queue, whatever its result's type."""
 
     stage: Stage
+    round: anyio.Event
 
     @property
     def size_bytes(self) -> int:
         """Roughly how much the unit writes."""
-        ...
-
-    def answer(self) -> None:
-        """Wake the caller."""
         ...
 
 
@@ -99,6 +97,8 @@ class Writer:
     checkpointer: Checkpointer
     idle_s: float | None = 1.0
     _queue: deque[Queued] = attrs.field(init=False, factory=deque[Queued])
+    # One event wakes a whole batch, at a fraction of the cost of an event for each unit.
+    _round: anyio.Event = attrs.field(init=False, factory=anyio.Event)
     _wake: anyio.Event = attrs.field(init=False, factory=anyio.Event)
     _driver_gone: anyio.Event | None = attrs.field(init=False, default=None)
     _closing: bool = attrs.field(init=False, default=False)
@@ -127,7 +127,7 @@ class Writer:
         self.batcher.door.check()
         if self._closing or self._driver_gone is None:
             raise StoreClosedError
-        entry = Entry(work, needs_clean, size_bytes=size_bytes)
+        entry = Entry(work, needs_clean, round=self._round, size_bytes=size_bytes)
         self._queue.append(entry)
         self._wake.set()
         await entry.wait_answered()
@@ -221,6 +221,10 @@ class Writer:
             self._queue.popleft()
             entry.stage = Stage.TAKEN
             batch.append(entry)
+        if batch:
+            self._round = anyio.Event()
+            for left in self._queue:
+                left.round = self._round
         return batch
 
     async def _settle(self, batch: list[Queued]) -> bool:
@@ -234,8 +238,7 @@ class Writer:
                 entry.fail(StorePoisonedError())
             raise
         finally:
-            for entry in batch:
-                entry.answer()
+            _answer(batch)
         if len(batch) > 1:
             # Those just answered usually have a next unit; let them hand it in, or two halves of
             # them would take turns and each batch would be half as large.
@@ -249,10 +252,10 @@ class Writer:
         return self.batcher.door.health is Health.CLEAN and self.checkpointer.due()
 
     def _refuse_queued(self) -> None:
-        for entry in self._queue:
-            if entry.stage is Stage.QUEUED:
-                entry.fail(StoreClosedError())
-                entry.answer()
+        queued = [entry for entry in self._queue if entry.stage is Stage.QUEUED]
+        for entry in queued:
+            entry.fail(StoreClosedError())
+        _answer(queued)
         self._queue.clear()
 
     def _release(self) -> None:
@@ -261,3 +264,11 @@ class Writer:
         self.batcher.door.close()
         if self.batcher.anchor is not None:
             self.batcher.anchor.close()
+
+
+def _answer(entries: Sequence[Queued]) -> None:
+    """Wake the callers of one round."""
+    for entry in entries:
+        entry.stage = Stage.ANSWERED
+    for entry in entries[:1]:
+        entry.round.set()

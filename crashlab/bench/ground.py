@@ -19,7 +19,6 @@ from ...store.journal.ends import EndRun
 from ...store.journal.ledger import Ledger
 from ...store.journal.orders import Order
 from ...store.journal.records import Owner, Stored
-from ...store.journal.rows import sql_ledger
 from ...store.migrate import migrate
 from ...store.probe import Probe, no_probe
 from ...store.reader import wal_of
@@ -114,14 +113,10 @@ def commit_together(store: SqliteStore, orders: Sequence[Order[Appended]]) -> No
     Raises:
         CrashworthyError: One of them was refused.
     """
-    tickets = [_ticket(store, order) for order in orders]
+    tickets = [Ticket(store.unit_of(order)) for order in orders]
     store.writer.batcher.commit(tickets)
     for ticket in tickets:
         ticket.result()
-
-
-def _ticket(store: SqliteStore, order: Order[Appended]) -> Ticket[Appended]:
-    return Ticket(lambda txn: order.write(sql_ledger(txn, store.heads.move), store.owner))
 
 
 def wal_bytes(store: SqliteStore) -> int:

@@ -55,6 +55,24 @@ async def test_every_submitter_is_answered_with_its_own_row(threaded: Rig) -> No
     assert len(seen) < 10, "they shared commits"
 
 
+async def test_units_beyond_full_batches_are_answered_too(threaded: Rig) -> None:
+    """One event wakes a batch; whoever waited for it and was not taken must not be forgotten."""
+    count = 2 * BATCH_UNITS_MAX + 7
+    positions: list[int] = []
+
+    async def submit(number: int) -> None:
+        positions.append(await threaded.writer.submit(threaded.append(f"text {number}")))
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(threaded.writer.drive)
+        with trio.fail_after(30):
+            async with trio.open_nursery() as callers:
+                for number in range(count):
+                    callers.start_soon(submit, number)
+        await threaded.writer.aclose()
+    assert sorted(positions) == list(range(1, count + 1))
+
+
 async def test_refused_unit_raises_for_its_caller_alone(threaded: Rig) -> None:
     refused: list[Exception] = []
 
