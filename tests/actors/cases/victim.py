@@ -100,9 +100,7 @@ class Counted:
         async with self.inner.stream(request) as events:
             yield self._watched(events)
 
-    async def _watched(
-        self, events: AsyncIterator[BackendEvent]
-    ) -> AsyncGenerator[BackendEvent]:
+    async def _watched(self, events: AsyncIterator[BackendEvent]) -> AsyncGenerator[BackendEvent]:
         kill = cast("str | None", self.scene.told.get("kill_on_event"))
         async for event in events:
             if kill == type(event).__name__:
