@@ -142,6 +142,34 @@ def test_decision_names_exactly_the_facts_it_rests_on(size: int) -> None:
     assert decision.actions.reason is DecisionReason.INTERRUPTED_NO_EFFECT
 
 
+def test_outcome_and_park_never_stand_in_one_bundle() -> None:
+    """OP-4: an outcome needs the expected state, and then nothing but completed may follow."""
+    story = Story().opened()
+    dispatch = story.dispatch(in_step(story), RecoveryMode.RECONCILE)
+    story.book.tell(dispatch)
+    story.book.epoch, story.book.gone_epoch = 2, 1
+    left = Interrupted(
+        spine=dispatch.spine,
+        operation=story.operation(1, 1),
+        label="c1",
+        tool="bump",
+        ts=dispatch.ts,
+        observed="0" * 64,
+        result="ok",
+    )
+    expected, outcome, completed = bundle(left, Settlement.FINALISE)
+    diverged, parked = bundle(left, Settlement.PARK_DIVERGED)
+
+    for wrong in (
+        (expected, outcome, parked),
+        (diverged, outcome, parked),
+        (diverged, outcome, completed),
+        (expected, parked),
+    ):
+        assert story.book.refused(*wrong) is Code.DECISION_CONTRADICTS
+    story.book.tell(diverged, parked)
+
+
 def test_parked_operation_takes_no_second_decision() -> None:
     story = Story().opened()
     call = in_step(story)

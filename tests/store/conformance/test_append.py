@@ -18,6 +18,7 @@ from crashworthy.store.journal.pending import Pending
 from crashworthy.store.journal.shapes import Writer
 from crashworthy.store.port import Store
 
+from ...machines.facts.facts_by_hand import EVENTS
 from ..tale import ROOT, Tale, ids_of, whole_run
 from .refusals import refusal
 
@@ -145,6 +146,19 @@ def test_generic_writer_writes_content_of_an_open_run_and_nothing_else(tale: Tal
 
     assert tale.do(writers.add_content(tale.text(1))).created
     assert refusal(tale, writers.add_content(tale.settle(1))) is Code.RESERVED_FACT
+
+
+CONTENT = {
+    *(Kind.MODEL_TEXT, Kind.MODEL_THINKING, Kind.ERROR_NOTED),
+    *(Kind.ARTIFACT_ADDED, Kind.CHECKPOINT_MADE),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(set(Kind) - CONTENT))
+def test_generic_writer_refuses_every_kind_with_a_writer_of_its_own(tale: Tale, kind: Kind) -> None:
+    tale.running()
+
+    assert refusal(tale, writers.add_content(EVENTS[kind])) is Code.RESERVED_FACT
 
 
 @pytest.mark.parametrize("writer", [w for w in Writer if w not in {Writer.CONTENT, Writer.STOP}])

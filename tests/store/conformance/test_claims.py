@@ -7,16 +7,24 @@ import pytest
 
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.codes import Code
-from crashworthy.machines.facts.model import BoundaryAbandoned, SegmentRef
-from crashworthy.machines.facts.vocabulary import Intent, Kind, RunFailure
+from crashworthy.machines.facts.model import (
+    BoundaryAbandoned,
+    ContinuationStart,
+    RunOpened,
+    SegmentRef,
+)
+from crashworthy.machines.facts.vocabulary import Cause, Intent, Kind, RunFailure
 from crashworthy.machines.recovery.runs import ClaimRepair, Repair
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.claims import ClaimResult, RepairClaim
 from crashworthy.store.journal.ends import EndRun
+from crashworthy.store.journal.orders import Append
 from crashworthy.store.journal.pending import Pending
 from crashworthy.store.journal.recovery import RepairRun, startless_claims, unfinished_runs
+from crashworthy.store.journal.shapes import Writer
 from crashworthy.store.journal.starts import QueueMessage
 
+from ...machines.lifecycles.story import PROFILE
 from ..tale import Tale, ids_of, whole_run
 from .conftest import TakeOver
 from .refusals import refusal
@@ -65,6 +73,23 @@ def test_claim_of_a_run_that_is_open_is_a_conflict(broken: Tale) -> None:
     answer = broken.do(attrs.evolve(broken.claim_order("run_1", number=9)))
     assert answer.code is Code.SUPERSEDED_BY_LATER_TURN
     assert broken.do(broken.claim_order("run_2", number=9)).code is Code.SOURCE_NOT_ENDED
+
+
+def test_run_whose_claim_was_refused_can_still_end(tale: Tale) -> None:
+    tale.running().step(1)
+
+    assert tale.do(tale.claim_order()).code is Code.SOURCE_NOT_ENDED
+    assert tale.ended().created
+
+
+def test_target_of_one_claim_is_no_target_of_another_boundary(broken: Tale) -> None:
+    broken.claimed()
+    broken.number += 1
+    whole_run(broken)
+
+    answer = broken.do(broken.claim_order(number=2))
+
+    assert (answer.result, answer.code) == (ClaimResult.CONFLICT, Code.CLAIM_CONFLICT)
 
 
 def test_run_before_a_later_one_is_superseded(broken: Tale) -> None:
@@ -140,6 +165,43 @@ def test_claim_has_one_start(broken: Tale) -> None:
     broken.do(broken.start_order(claim))
 
     assert refusal(broken, broken.start_order(claim)) is Code.CLAIM_STARTED
+
+
+CHANGES: dict[str, Callable[[ContinuationStart], ContinuationStart]] = {
+    "replay": lambda start: attrs.evolve(start, replay="1" * 64),
+    "projection": lambda start: attrs.evolve(start, projection=2),
+    "boundary": lambda start: attrs.evolve(start, boundary="1" * 64),
+    "source": lambda start: attrs.evolve(start, source=attrs.evolve(start.source, chain="1" * 64)),
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_start_that_differs_from_its_claim_is_refused(broken: Tale, field: str) -> None:
+    claim = broken.claimed()
+    record = broken.view(lambda view: view.claim(claim))
+    assert record is not None
+    manifest = broken.manifest("run_1")
+    same = ContinuationStart(
+        claim=claim,
+        boundary=record.boundary,
+        source=manifest.source,
+        projection=record.projection,
+        replay=record.replay,
+    )
+
+    def told(start: ContinuationStart) -> Append:
+        action = RunOpened(
+            protocol=1,
+            cause=Cause.RUNTIME_ADMISSION,
+            profile=PROFILE,
+            context=manifest.context,
+            continuation=start,
+        )
+        fact = compose.run_opened(compose.At(spine=record.target, ts=1), "fact_start", action)
+        return Append(writer=Writer.START_CONTINUATION, facts=(fact,))
+
+    assert refusal(broken, told(CHANGES[field](same))) is Code.SOURCE_CHANGED
+    assert broken.do(told(same)).created
 
 
 def test_start_after_another_run_closed_is_refused_by_its_session_digest(broken: Tale) -> None:

@@ -160,6 +160,14 @@ def test_lock_is_refused_without_hanging_when_its_path_is_no_file(path: Path, ki
     assert not path.with_name("elsewhere").exists()
 
 
+def test_second_name_of_the_lock_file_is_the_same_lock(path: Path) -> None:
+    lock = take_owner_lock(path)
+    path.with_name("other.lock").hardlink_to(path)
+    with pytest.raises(RootOwnedError):
+        take_owner_lock(path.with_name("other.lock"))
+    lock.release()
+
+
 FORKING = """
 import os, sys
 from pathlib import Path

@@ -50,6 +50,16 @@ def test_root_keeps_its_identity_when_moved(made: Path) -> None:
     assert open_root(made.with_name("moved"), new_root_id=None).root_id == "root-1"
 
 
+def test_root_is_the_same_by_another_way_and_refused_as_a_link(made: Path) -> None:
+    aside = made.with_name("aside")
+    aside.symlink_to(made.parent)
+    assert open_root(aside / made.name, new_root_id=None).root_id == "root-1"
+    link = made.with_name("link")
+    link.symlink_to(made)
+    with pytest.raises(RootPermissionsError):
+        open_root(link, new_root_id=None)
+
+
 def test_root_is_not_found_and_not_made_when_only_looked_for(path: Path) -> None:
     for look in (lambda: open_root(path, new_root_id=None), lambda: look_at_root(path)):
         with pytest.raises(StoreNotFoundError):
