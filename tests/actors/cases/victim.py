@@ -41,6 +41,7 @@ from crashworthy.actors.tools.contract import (
 )
 from crashworthy.machines.facts.codes import CrashworthyError
 from crashworthy.machines.facts.vocabulary import AnswerDecision
+from crashworthy.store.errors import StorageFullError
 from crashworthy.store.journal.orders import Append, Order
 from crashworthy.store.sqlite import SqliteStore
 
@@ -192,6 +193,25 @@ def arm(scene: Scene) -> None:
     SqliteStore.submit = counted  # type: ignore[method-assign]
 
 
+def starve(scene: Scene) -> None:
+    """Make the stated commit fail as a full disk does: once or always, before or after it happened."""
+    point = cast("Mapping[str, object] | None", scene.told.get("full_at"))
+    if point is None:
+        return
+    submit, left = SqliteStore.submit, [cast("int", point.get("times", 1))]
+
+    async def failing(self: SqliteStore, order: Order[T]) -> T:
+        name = str(order.writer) if isinstance(order, Append) else type(order).__name__
+        if name != point["order"] or left[0] == 0:
+            return await submit(self, order)
+        left[0] -= 1
+        if point["when"] == "after":
+            await submit(self, order)
+        raise StorageFullError(stage="commit", cause="SQLITE_FULL")
+
+    SqliteStore.submit = failing  # type: ignore[method-assign]
+
+
 async def act(runtime: Runtime, scene: Scene, step: Mapping[str, object]) -> object:
     """Do one thing and return what it came to, as JSON."""
     match step["do"]:
@@ -238,6 +258,27 @@ async def act(runtime: Runtime, scene: Scene, step: Mapping[str, object]) -> obj
         case "follow_up":
             session = await runtime.create_session(key="s")
             await session.follow_up(cast("str", step["text"]))
+            return None
+        case "send_many":
+            session = await runtime.create_session(key="s")
+            text, key = cast("str", step["text"]), cast("str | None", step.get("key"))
+            found: list[object] = []
+
+            async def send() -> None:
+                try:
+                    run = await session.send(text, key=key)
+                except CrashworthyError as error:
+                    found.append(str(error.code))
+                else:
+                    found.append([run.id, run.created])
+                    await run.wait()
+
+            async with trio.open_nursery() as nursery:
+                for _ in range(cast("int", step["times"])):
+                    nursery.start_soon(send)
+            return found
+        case "die":
+            die()
             return None
         case "sleep":
             await trio.sleep(cast("float", step["s"]))
@@ -307,6 +348,7 @@ def main() -> int:
     )
     scene.workspace.mkdir(exist_ok=True)
     arm(scene)
+    starve(scene)
     trio.run(live, scene)
     return 0
 
