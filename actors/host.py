@@ -15,7 +15,9 @@ from ..machines.lifecycles import host as machine
 from ..machines.lifecycles import run
 from ..machines.lifecycles.cells import Machine
 from ..store.blobs import BlobStore
+from ..store.connect import Connector
 from ..store.epochs import record_worker, record_worker_ended
+from ..store.ownership.root import StateRoot
 from ..store.ownership.workers import LeftWorker, WorkersProof
 from ..store.probe import Probe, no_probe
 from ..store.runner import Runner as StoreRunner
@@ -32,6 +34,7 @@ from .snapshots import StreamSnapshots
 from .tools.placed import PlacedRunner
 from .tools.pool import open_pool
 from .tools.process import WorkerSettings
+from .tools.runner import Runner as ToolRunner
 from .tools.spooling import BlobSpools
 
 _BLOB_THREADS: Final = 4
@@ -45,6 +48,9 @@ class HostSettings:
     Attributes:
         make: Whether a missing root is made.
         accept_loss: A person accepts that acknowledged facts are missing (STORE-9a).
+        connector: Opens connections; the crash lab's counts statements.
+        idle_s: Seconds without a unit after which the WAL is checkpointed; None for never.
+        tools: Runs what is declared for workers; None starts processes (OP-8a).
         workers_max: Tool workers at once.
         partial_s: Seconds between two snapshots of a stream.
         grace_s: How long closing may take before the host gives up and keeps the lock (OWN-3).
@@ -56,7 +62,10 @@ class HostSettings:
     clock: Clock = attrs.field(factory=SystemClock)
     ids: IdSource | None = None
     runner: StoreRunner = attrs.field(factory=ThreadRunner)
+    connector: Connector = attrs.field(factory=Connector)
     probe: Probe = no_probe
+    idle_s: float | None = 1.0
+    tools: ToolRunner | None = None
     workers_max: int = 4
     partial_s: float = 0.25
     grace_s: float = 10.0
@@ -167,8 +176,10 @@ def _open(settings: HostSettings, ids: IdSource) -> SqliteStore:
         host=ids.next_id("host"),
         since=now.isoformat(timespec="seconds"),
         new_root_id=root_id if settings.make else None,
+        connector=settings.connector,
         runner=settings.runner,
         probe=settings.probe,
+        idle_s=settings.idle_s,
         accept_loss=settings.accept_loss,
     )
 
@@ -189,9 +200,8 @@ async def _serving(
     # index of names, so it always is (OP-6a).
     blobs = BlobStore(place=root.blobs, is_named=lambda _blob: False, probe=settings.probe)
     bus = Bus()
-    workers = WorkerSettings(lock_path=root.workers_lock, workers_max=settings.workers_max)
     async with (
-        open_pool(workers, _Log(store=store)) as pool,
+        _tool_workers(settings, store, root) as workers,
         trio.open_nursery() as runs,
     ):
 
@@ -224,10 +234,23 @@ async def _serving(
             people=people,
             blobs=blobs,
             spools=BlobSpools(blobs),
-            tools=PlacedRunner(workers=pool),
+            tools=PlacedRunner(workers=workers),
             threads=trio.CapacityLimiter(_BLOB_THREADS),
         )
         runs.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _tool_workers(
+    settings: HostSettings, store: SqliteStore, root: StateRoot
+) -> AsyncGenerator[ToolRunner]:
+    """Yield what runs the tools that are declared for workers; processes unless injected."""
+    if settings.tools is not None:
+        yield settings.tools
+        return
+    workers = WorkerSettings(lock_path=root.workers_lock, workers_max=settings.workers_max)
+    async with open_pool(workers, _Log(store=store)) as pool:
+        yield pool
 
 
 async def _drain(host: Host) -> None:

@@ -467,11 +467,28 @@ class RunHandle:
         return await self.runtime.stop(self.id, source)
 
 
+def host_settings(settings: Settings) -> HostSettings:
+    """Return how a runtime of these settings opens its host."""
+    return HostSettings(
+        root=settings.root,
+        make=settings.make,
+        accept_loss=settings.accept_loss,
+        clock=settings.clock,
+        partial_s=settings.patience.partial_ms / 1000,
+    )
+
+
 @asynccontextmanager
-async def open_runtime(settings: Settings) -> AsyncGenerator[Runtime]:
+async def open_runtime(
+    settings: Settings, host: HostSettings | None = None
+) -> AsyncGenerator[Runtime]:
     """Own a root, recover it, and yield a runtime that is ready.
 
     Leaving stops what runs, keeps what waits for a person, and releases everything (OWN-3).
+
+    Args:
+        settings: How the runtime behaves.
+        host: How its host is opened, for who injects more than settings say (`host_settings`).
 
     Raises:
         RootOwnedError: `root_owned`, another process owns the root.
@@ -479,12 +496,5 @@ async def open_runtime(settings: Settings) -> AsyncGenerator[Runtime]:
         WorkspaceUnusableError: `workspace_unusable`.
     """
     workspace = await trio.to_thread.run_sync(attach, settings.workspace)
-    host_settings = HostSettings(
-        root=settings.root,
-        make=settings.make,
-        accept_loss=settings.accept_loss,
-        clock=settings.clock,
-        partial_s=settings.patience.partial_ms / 1000,
-    )
-    async with open_host(host_settings, tell_history) as host:
-        yield Runtime(host=host, settings=settings, workspace=workspace)
+    async with open_host(host or host_settings(settings), tell_history) as opened:
+        yield Runtime(host=opened, settings=settings, workspace=workspace)
