@@ -14,7 +14,7 @@ from ...store.sqlite import SqliteStore
 from ..workloads.teller import Teller
 from .clock import spread_ms
 from .figure import Figure, at_most
-from .ground import Sizes, frame_bytes, last_stored, metered, opened, raw_twin, wal_bytes
+from .ground import Sizes, emptied_wal, last_stored, metered, opened, raw_twin, wal_frames
 from .singles import KINDS, singles
 
 RAW_SHARE: Final = 1.5
@@ -106,16 +106,15 @@ def measure_growth(short: End, long: End, sizes: Sizes) -> list[Figure]:
     # Side by side: a neighbour that comes and goes must not fall on one of them alone.
     for pair in zip(*(singles(end.teller, rounds) for end in ends), strict=True):
         for end, (name, order) in zip(ends, pair, strict=True):
-            began, before = time.perf_counter(), wal_bytes(end.store)
+            began = time.perf_counter()
             end.store.write(order)
-            seconds = time.perf_counter() - began
-            grown = (wal_bytes(end.store) - before) / frame_bytes(end.store)
-            end.seconds.setdefault(name, []).append(seconds)
-            end.frames.setdefault(name, []).append(grown)
+            end.seconds.setdefault(name, []).append(time.perf_counter() - began)
     for end in ends:
         for name, order in singles(end.teller, rounds):
+            emptied_wal(end.store)
             with metered(end.store) as meter:
                 end.store.write(order)
+            end.frames.setdefault(name, []).append(wal_frames(end.store))
             end.steps.setdefault(name, []).append(meter.steps)
             end.statements.setdefault(name, []).append(meter.statements)
             end.rows.setdefault(name, []).append(meter.rows)

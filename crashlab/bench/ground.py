@@ -37,6 +37,7 @@ CALLS_A_STEP: Final = 12
 STEPS_A_RUN: Final = 16
 _TOGETHER: Final = 200
 _FRAME_HEADER_BYTES: Final = 24
+_WAL_HEADER_BYTES: Final = 32
 
 
 @attrs.frozen(kw_only=True)
@@ -47,6 +48,7 @@ class Sizes:
         facts: Facts of the long log.
         few: Facts of the short one.
         claims: Claims beside which claims and appends are measured.
+        bundles: Operations that recovery settles.
         rounds: Measured commits of each kind.
         runs: Concurrent runs of the group commit.
         units: Units that each of them hands in.
@@ -55,12 +57,13 @@ class Sizes:
     facts: int = 100_000
     few: int = 100
     claims: int = 1_000
+    bundles: int = 100
     rounds: int = 300
     runs: int = 32
     units: int = 40
 
 
-QUICK: Final = Sizes(facts=2_000, claims=20, rounds=12, units=4)
+QUICK: Final = Sizes(facts=2_000, claims=20, bundles=4, rounds=12, units=4)
 """Sizes that show that everything is measured; the numbers mean little."""
 
 
@@ -126,10 +129,17 @@ def wal_bytes(store: SqliteStore) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def frame_bytes(store: SqliteStore) -> int:
-    """Return how long one frame of the WAL is."""
+def emptied_wal(store: SqliteStore) -> None:
+    """Let the WAL start over, so that what is in it next is one unit's."""
+    store.writer.checkpointer.final()
+
+
+def wal_frames(store: SqliteStore) -> float:
+    """Return how many frames the WAL file has; after `emptied_wal`, those written since."""
     [(page,)] = connection_of(store).execute("PRAGMA page_size").fetchall()
-    return columns.integer(page) + _FRAME_HEADER_BYTES
+    return max(0, wal_bytes(store) - _WAL_HEADER_BYTES) / (
+        columns.integer(page) + _FRAME_HEADER_BYTES
+    )
 
 
 def last_stored(store: SqliteStore, count: int) -> list[Stored]:
@@ -164,11 +174,11 @@ def _whole_run(teller: Teller, wanted: int) -> Generator[tuple[Order[object], in
     told = 3
     step = 0
     for step in range(1, STEPS_A_RUN + 1):
+        yield writers.dispatch_request(teller.request(step)), 1
         calls = [
             teller.call(step, position, path=f"dir/{position}")
             for position in range(1, CALLS_A_STEP + 1)
         ]
-        yield writers.dispatch_request(teller.request(step)), 1
         facts = (*_texts(teller), *calls, teller.settled(Finish.TOOL_CALLS))
         yield writers.settle_step(*facts), len(facts)
         for call in calls:

@@ -15,9 +15,12 @@ import attrs
 from ...store.sqlite import SqliteStore
 from ..workloads.teller import Teller
 from .appends import End, measure_budget, measure_growth
+from .claims import measure_bundles, measure_claims
 from .figure import Figure, as_json_value, as_table
 from .ground import QUICK, Sizes, fill, opened
 from .groups import measure_ceiling_share, measure_gain
+from .reading import Task, measure_load, measure_openings, measure_task
+from .syncs import measure_syncs
 
 MET, MISSED, USAGE = 0, 1, 2
 
@@ -55,27 +58,32 @@ def measure_all(place: Path, sizes: Sizes, *, told: Callable[[str], None]) -> li
     figures: list[Figure] = []
     told("single facts beside raw SQLite")
     figures += measure_budget(_room(place, "budget"), sizes)
-    told(f"a log of {sizes.facts} facts")
+    told(f"{sizes.facts} facts being written")
     room = _room(place, "growth")
     with opened(room, name="short") as short, opened(room, name="long") as long:
-        ends = (
-            End(store=short, teller=_filled(short, sizes.few)),
-            End(store=long, teller=_filled(long, sizes.facts)),
-        )
-        told("facts at its end")
+        ends = (_filled(short, sizes.few), _filled(long, sizes.facts))
+        told("facts at the end of a log")
         figures += measure_growth(*ends, sizes)
+        figures.append(measure_load(long))
+    told("the whole log")
+    figures.append(measure_openings(room / "short", room / "long"))
+    for task in Task:
+        figures += measure_task(task, room / "long")
     told("many runs at once")
     figures.append(measure_ceiling_share(_room(place, "share"), sizes))
     figures.append(measure_gain(_room(place, "gain"), sizes))
+    told("claims and recovery")
+    figures += measure_claims(_room(place, "claims"), sizes)
+    figures.append(measure_bundles(_room(place, "bundles"), sizes))
+    figures.append(measure_syncs(_room(place, "syncs"), min(sizes.rounds, 20)))
     return figures
 
 
-def _filled(store: SqliteStore, facts: int) -> Teller:
+def _filled(store: SqliteStore, facts: int) -> End:
     teller = Teller(session="ses")
     store.write(teller.open_session())
     fill(store, teller, facts)
-    store.writer.checkpointer.final()
-    return teller
+    return End(store=store, teller=teller)
 
 
 def _room(place: Path, name: str) -> Path:
