@@ -1,6 +1,7 @@
 """Verification finds what a root says wrongly, names it once, and changes nothing (STORE-8)."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from crashworthy.store.errors import StoreNotFoundError
 from crashworthy.store.sql import Row, SqlValue
 from crashworthy.store.verify import verify
 
-from .logs import copied, fact_rows, findings_of, looking, ruin, varied_log
+from .logs import copied, database, fact_rows, findings_of, looking, ruin, varied_log
 from .tale import ROOT, Tale, open_here
 
 Statement = tuple[str, Sequence[SqlValue]]
@@ -132,6 +133,7 @@ class Forged:
 
     event: RuntimeEvent
     stamp: Stamp
+    skipped: int = 0
 
 
 def forged(log: Path, change: Callable[[list[Forged]], None]) -> list[Row]:
@@ -147,6 +149,7 @@ def forged(log: Path, change: Callable[[list[Forged]], None]) -> list[Row]:
     for ordinal, fact in enumerate(facts, 1):
         event, spine = fact.event, fact.event.spine
         seq, chain = heads.get(spine.invocation, (0, chain_start(spine)))
+        seq += fact.skipped
         stamp = attrs.evolve(fact.stamp, seq=seq + 1)
         body, stamped = encode_body(event), encode_stamp(stamp)
         chain = chain_next(chain, body, stamped)
@@ -207,6 +210,15 @@ def with_half_a_unit(facts: list[Forged]) -> None:
     del facts[first_at(facts, Kind.USER_TEXT, -1)]
 
 
+def with_a_unit_that_never_ends(facts: list[Forged]) -> None:
+    del facts[first_at(facts, Kind.RUN_OPENED) + 1 :]
+
+
+def with_a_skipped_position(facts: list[Forged]) -> None:
+    at = first_at(facts, Kind.CALL)
+    facts[at] = attrs.evolve(facts[at], skipped=1)
+
+
 def with_another_turn(facts: list[Forged]) -> None:
     at = first_at(facts, Kind.CALL)
     spine = attrs.evolve(facts[at].event.spine, turn="turn_other")
@@ -222,6 +234,8 @@ FORGERIES: dict[str, tuple[Callable[[list[Forged]], None], Check, Code]] = {
     "an epoch that was not held": (with_another_epoch, Check.EPOCH, Code.EPOCH_DIFFERS),
     "a fact of another root": (with_another_root, Check.STAMP, Code.ROOT_DIFFERS),
     "an opening without words": (with_half_a_unit, Check.TABLES, Code.RUN_NEEDS_USER_TEXT),
+    "a unit without its end": (with_a_unit_that_never_ends, Check.TABLES, Code.UNIT_INCOMPLETE),
+    "a skipped position": (with_a_skipped_position, Check.SEQUENCE, Code.SEQUENCE_DIFFERS),
     "a turn of another run": (with_another_turn, Check.SPINE, Code.SPINE_CONFLICT),
 }
 
@@ -326,14 +340,10 @@ def test_authority_row_that_contradicts_another_is_told(log: Path, name: str) ->
     assert found[0].detail.startswith(table)
 
 
-def test_seal_that_is_missing_where_a_fact_saw_it_changes_what_the_tables_say(log: Path) -> None:
+@pytest.mark.parametrize("table", ["claims", "reservations"])
+def test_authority_that_was_made_later_than_a_fact_did_not_admit_it(log: Path, table: str) -> None:
     """Replay knows authority as of each ordinal: a claim made later admits no earlier start."""
-    ruin(
-        log,
-        ("UPDATE claims SET ordinal = ordinal + 1", ()),
-        ("UPDATE seals SET ordinal = ordinal + 1", ()),
-        ("UPDATE reservations SET ordinal = ordinal + 1", ()),
-    )
+    ruin(log, (f"UPDATE {table} SET ordinal = ordinal + 1", ()))  # noqa: S608
 
     first = verify(log).findings[0]
 
@@ -345,6 +355,36 @@ def test_snapshot_of_a_stream_without_its_form_is_told(log: Path) -> None:
     ruin(log, ("INSERT INTO partials VALUES (?,?,?,?,?,?,?,?,?,?)", values))
 
     assert told(verify(log)) == [(Check.PARTIAL, Code.PARTIAL_MALFORMED, None)]
+
+
+# --- SQLite's own structures ---
+
+
+def test_schema_that_is_not_ours_is_told_and_nothing_read_by_it(log: Path) -> None:
+    rename = "UPDATE sqlite_master SET sql = replace(sql, 'runs', 'ruin') WHERE name = 'sessions'"
+    ruin(log, ("PRAGMA writable_schema = ON", ()), (rename, ()))
+
+    report = verify(log)
+
+    assert told(report) == [(Check.FILE, Code.SCHEMA_UNKNOWN, None)]
+    assert report.facts == 0
+
+
+def test_index_that_disagrees_with_its_table_is_told_by_sqlite(log: Path) -> None:
+    """No row is wrong, so nothing but the check of the file can tell."""
+    with sqlite3.connect(database(log)) as connection:
+        [(root,)] = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'facts_turn'"
+        )
+        [(size,)] = connection.execute("PRAGMA page_size")
+    connection.close()
+    data = bytearray(database(log).read_bytes())
+    at = data.index(b"turn_101", (root - 1) * size, root * size)
+    data[at] ^= 1
+    database(log).write_bytes(data)
+
+    assert told(verify(log, file_check=False)) == []
+    assert {one.check for one in verify(log).findings} == {Check.FILE}
 
 
 # --- the anchor, blobs, a live owner ---
