@@ -1,1 +1,1 @@
-"""The pure core: facts, lifecycles, recovery and projections; no clock, no I/O, no randomness (DESIGN 2a)."""
+"""The pure core: facts, lifecycles, recovery, projections; no clock, no I/O, no randomness."""

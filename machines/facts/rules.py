@@ -167,8 +167,8 @@ def outcome(event: m.RuntimeEvent) -> None:
     _require(told.is_error is not succeeded, ("content", "is_error"), told.is_error)
     ran = ended.by is OutcomeBy.TOOL
     _require(ran or ended.duration_ms is None, ("actions", "duration_ms"), ended.duration_ms)
-    # A grant is consumed by T1. An outcome consumes a decision only to say that nothing was started:
-    # a denial, or a grant that nobody can use any more (ASK-2, ASK-3).
+    # A grant is consumed by T1. An outcome consumes a decision only to say that nothing started: a
+    # denial, or a grant that nobody can use any more (ASK-2, ASK-3).
     unstarted = ended.state is OutcomeState.NOT_STARTED
     _require(unstarted or event.refs.ask is None, ("refs", "ask"), event.refs.ask)
     _judge_nesting(event)

@@ -46,7 +46,8 @@ def test_script_file_is_read(tmp_path: Path) -> None:
         model = "m1"
         [[turn]]
         [[turn.step]]
-        event = [{ call = "read", args = '{"path": "a", "limit": null}' }, { finish = "tool_calls" }]
+        event = [{ call = "read", args = '{"path": "a", "limit": null}' },
+                 { finish = "tool_calls" }]
         [[turn.step]]
         when = { tool = "read", contains = "x" }
         event = [{ text = "found" }, { finish = "stop" }]

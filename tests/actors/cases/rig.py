@@ -1,4 +1,4 @@
-"""A stage for cases: real hosts in processes of their own, and the checks after every step (G1..6)."""
+"""A stage for cases: real hosts in their own processes, and the checks after every step (G1..6)."""
 
 import json
 import os
@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 TARGET = Capabilities(thinking=ThinkingForm.SIGNED)
 KILLED = -9
 
-Json = Any  # What a victim prints is read freely here; the checks below are what is typed.
+Json = Any  # type: ignore[explicit-any]  # What a victim prints is read freely; checks are typed.
 
 
 @attrs.frozen(kw_only=True)
@@ -66,8 +66,8 @@ class Stage:
             check=False,
             env={**os.environ, "PYTHONPATH": str(HERE.parents[2] / ".src")},
         )
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        first = lines[0] if lines else {"recovery": [], "head": 0}
+        lines: list[Json] = [json.loads(line) for line in done.stdout.splitlines()]
+        first: Json = lines[0] if lines else {"recovery": [], "head": 0}
         return Life(
             status=done.returncode,
             recovery={step: dict(decided) for step, decided in first["recovery"]},

@@ -1,4 +1,4 @@
-"""How a run ends: once, by its first accepted end; only a stated finish completes (BR-03, 04, 07)."""
+"""How a run ends: once, by its first accepted end; a stated finish completes (BR-03, 04, 07)."""
 
 from collections.abc import Callable, Mapping
 

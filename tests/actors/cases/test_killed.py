@@ -8,7 +8,7 @@ from .rig import CALLS, KILLED, STOP, Stage, call, play, step, turn
 
 MakeStage = Callable[[Mapping[str, object]], Stage]
 
-POINTS = {
+POINTS: Mapping[str, tuple[Mapping[str, object], int]] = {
     "call durable, T1 not": ({"kill_at": {"order": "dispatch", "when": "before"}}, 0),
     "T1 durable, effect not done": ({"kill_in_tool": "before effect"}, 0),
     "effect done, T2 not durable": ({"kill_in_tool": "after effect"}, 1),
@@ -24,7 +24,7 @@ STATUS = {
 
 @pytest.mark.parametrize("point", sorted(POINTS))
 def test_kill_in_a_tool_leaves_one_explained_answer(stage: MakeStage, point: str) -> None:
-    """BR-01, BR-08: the three values stay apart at every point, and the effect is never repeated."""
+    """BR-01, BR-08: the three values stay apart at every point; no effect is repeated."""
     told, effects = POINTS[point]
     said = step({"text": "I will write it"}, call("bump", line="x"), CALLS)
     scene = stage(play(turn(said, step({"text": "done"}, STOP))))
@@ -94,7 +94,7 @@ def test_failing_sibling_changes_no_other_outcome(stage: MakeStage) -> None:
     scene.check_rest()
 
 
-DEATHS = {
+DEATHS: Mapping[str, Mapping[str, object]] = {
     "opened": {"kill_at": {"order": "OpenRun", "when": "after"}},
     "request sent": {"kill_at": {"order": "dispatch_request", "when": "after"}},
     "mid-text": {"kill_on_event": "after TextPiece"},
@@ -176,7 +176,7 @@ def test_interrupted_payment_is_parked_for_its_key(stage: MakeStage) -> None:
 def test_interrupted_write_is_settled_by_what_the_file_says(
     stage: MakeStage, told: Mapping[str, object], decided: str, content: str | None
 ) -> None:
-    """OP-6: finalised when the file is as planned, parked when nothing happened; never rewritten."""
+    """OP-6: finalised when the file is as planned, parked when nothing happened."""
     said = step(call("write", path="a.txt", content="new"), CALLS)
     scene = stage(play(turn(said)))
 

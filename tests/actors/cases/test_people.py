@@ -20,7 +20,7 @@ DEPLOY = turn(
 def test_question_survives_its_process_and_is_asked_once(
     stage: MakeStage, decision: str, *, killed: bool
 ) -> None:
-    """BR-14 (a), (b): pending after any number of restarts, answered once, executed at most once."""
+    """BR-14 (a), (b): pending after any restart, answered once, executed at most once."""
     scene = stage(play(DEPLOY))
     told = {"kill_at": {"order": "ask", "when": "after"}} if killed else {}
     life = scene.live({"do": "send", "text": "go", "until": "ask_opened"}, **told)
@@ -119,7 +119,7 @@ def test_answer_after_a_stop_is_refused_and_the_request_is_closed(stage: MakeSta
 def test_expired_request_is_a_denial_even_if_it_expired_while_nobody_lived(
     stage: MakeStage,
 ) -> None:
-    """BR-16 (c): the deadline is durable; recovery closes what passed it and keeps the run waiting."""
+    """BR-16 (c): the deadline is durable; recovery closes what passed it, and keeps waiting."""
     scene = stage(play(DEPLOY))
     told = {"ask_ms_max": 400, "kill_at": {"order": "ask", "when": "after"}}
     assert scene.live({"do": "send", "text": "go"}, **told).status == KILLED
@@ -164,7 +164,7 @@ def test_question_is_answered_after_a_restart(stage: MakeStage) -> None:
 
 
 def test_changed_profile_parks_the_run_and_leaves_it_waiting(stage: MakeStage) -> None:
-    """CONT-5, ASK-3: the policy differs, so nobody goes on; with the old one the run is taken up."""
+    """CONT-5, ASK-3: the policy differs, so nobody goes on; with the old one it is taken up."""
     scene = stage(play(DEPLOY))
     scene.live({"do": "send", "text": "go", "until": "ask_opened"})
 

@@ -1,4 +1,4 @@
-"""Starting is idempotent and exclusive, and an outcome is neither lost nor doubled (BR-09, 12, 13)."""
+"""Starting is idempotent and exclusive; an outcome is neither lost nor doubled (BR-09, 12, 13)."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SEND = {"do": "send", "text": "pay", "key": "k1"}
 
 
 def test_same_start_finds_the_same_run_in_and_across_processes(stage: MakeStage) -> None:
-    """BR-12 (a), (c): the answer was lost, the process was killed; there is one run all the same."""
+    """BR-12 (a), (c): the answer was lost, the process was killed; there is one run."""
     scene = stage(play(PAY))
     told = {"kill_at": {"order": "settle", "when": "after"}}
     assert scene.live(SEND, **told).status == KILLED

@@ -1,7 +1,7 @@
 """A real host in a process of its own, told what to do in JSON, that can die at a stated point.
 
-Run as a script. Every effect is a line in a file outside of the log (E), every model request a line in
-another (M), so that whoever reads the log afterwards can count what really happened.
+Run as a script. Every effect is a line in a file outside of the log (E), every model request a line
+in another (M), so that whoever reads the log afterwards can count what really happened.
 """
 
 import json
@@ -19,7 +19,6 @@ import trio
 from crashworthy.actors.backends.contract import (
     Backend,
     BackendEvent,
-    Capabilities,
     ModelRequest,
 )
 from crashworthy.actors.backends.script import Script, parse_script
@@ -39,8 +38,10 @@ from crashworthy.actors.tools.contract import (
     ReplaySafe,
     Tool,
 )
+from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.codes import CrashworthyError
 from crashworthy.machines.facts.vocabulary import AnswerDecision
+from crashworthy.machines.projections.target import Capabilities
 from crashworthy.store.errors import StorageFullError
 from crashworthy.store.journal.orders import Append, Order
 from crashworthy.store.sqlite import SqliteStore
@@ -133,12 +134,12 @@ def tools(scene: Scene) -> tuple[Tool, ...]:
             die()
         return {"a": "A", "b": "B", "empty": ""}.get(path, path)
 
-    async def fail(reason: str = "") -> object:
+    def fail(reason: str = "") -> object:
         raise ValueError(reason)
 
     def made(name: str, function: object, **more: object) -> Tool:
-        words = {"type": "string"}
-        schema = {
+        words: Json = {"type": "string"}
+        schema: Json = {
             "type": "object",
             "properties": {
                 "line": words,
@@ -194,7 +195,7 @@ def arm(scene: Scene) -> None:
 
 
 def starve(scene: Scene) -> None:
-    """Make the stated commit fail as a full disk does: once or always, before or after it happened."""
+    """Make the stated commit fail as a full disk does, before or after it happened."""
     point = cast("Mapping[str, object] | None", scene.told.get("full_at"))
     if point is None:
         return
@@ -212,7 +213,7 @@ def starve(scene: Scene) -> None:
     SqliteStore.submit = failing  # type: ignore[method-assign]
 
 
-async def act(runtime: Runtime, scene: Scene, step: Mapping[str, object]) -> object:
+async def act(runtime: Runtime, step: Mapping[str, object]) -> object:
     """Do one thing and return what it came to, as JSON."""
     match step["do"]:
         case "session":
@@ -298,12 +299,18 @@ async def wait_for(runtime: Runtime, run: str, until: str | None) -> None:
             if not isinstance(event, Committed):
                 continue
             kind = event.event.kind.value
-            if kind == until or kind == "run_ended" or (until is None and kind == "ask_opened"):
+            if kind in {until, "run_ended"} or (until is None and kind == "ask_opened"):
                 break
     if until is None and not runtime.host.waits(run):
         active = runtime.host.kernel.active.get(run)
         if active is not None:
             await active.finished.wait()
+
+
+def tell(result: object) -> None:
+    """Print one line of JSON."""
+    sys.stdout.write(f"{json.dumps(result)}\n")
+    sys.stdout.flush()
 
 
 async def live(scene: Scene) -> None:
@@ -326,13 +333,13 @@ async def live(scene: Scene) -> None:
     async with open_runtime(settings) as runtime:
         trace = [[done.step, list(done.decided)] for done in runtime.host.recovery.trace]
         head = runtime.host.store.read(lambda view: view.last().ordinal)
-        print(json.dumps({"recovery": trace, "head": head}), flush=True)
+        tell({"recovery": trace, "head": head})
         for step in cast("list[Mapping[str, object]]", scene.told["steps"]):
             try:
-                result: object = await act(runtime, scene, step)
+                result: object = await act(runtime, step)
             except (CrashworthyError, ProfileDriftError) as error:
                 result = {"refused": str(error.code)}
-            print(json.dumps(result), flush=True)
+            tell(result)
 
 
 def main() -> int:
