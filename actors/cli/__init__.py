@@ -162,12 +162,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _tell(name: str, error: CrashworthyError, *, as_json: bool) -> None:
-    """Say which code, with which facts, and what its class says of it: who must do what."""
+    """Say which code, with which facts, what that means, and what can be done about it."""
+    from .advice import ADVICE  # noqa: PLC0415 - only a refusal needs it (HOUSE-4)
+
     meaning = " ".join((inspect.getdoc(type(error)) or "").split("\n\n")[0].split())
+    advice = ADVICE.get(error.code, "")
     print(f"crashworthy {name}: {error}\n  {meaning}", file=sys.stderr)
+    if advice:
+        print(f"  {advice}", file=sys.stderr)
     if as_json:
-        told = {"type": "error", "code": error.code.value, "text": str(error), "meaning": meaning}
-        print(json.dumps(told))
+        told = {"code": error.code.value, "text": str(error), "meaning": meaning, "advice": advice}
+        print(json.dumps({"type": "error", **told}))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,7 +16,7 @@ import attrs
 from ...machines.facts.codes import Code, CrashworthyError
 from . import run
 from .options import add_json, add_voice, command_parser
-from .place import Place
+from .place import Place, program
 from .terminal import tell
 
 TASK: Final = "One of the tests of this project fails. Find out why, and repair it."
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     words += ["--yes"] if args.yes else ["--no-input"] if args.no_input else []
     status = run.main([*words, "--json"] if args.json else words)
     tell(f"any moment:  {place.command('at', '12')}")
-    tell(f"check it:    {shlex.join(('crashworthy', 'verify', str(place.root)))}")
+    tell(f"check it:    {shlex.join((*program(), 'verify', str(place.root)))}")
     return status
 
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +32,17 @@ class Place:
 
     def command(self, *words: str) -> str:
         """Return a command line that a person can paste."""
-        return shlex.join(("crashworthy", *words, *self.given))
+        return shlex.join((*program(), *words, *self.given))
+
+
+def program() -> tuple[str, ...]:
+    """Return the words that start this program again from the same shell."""
+    if shutil.which("crashworthy") is not None:
+        return ("crashworthy",)
+    started = sys.argv[0]
+    if Path(started).name == "crashworthy":
+        return (started,)
+    return (sys.executable, "-m", "crashworthy")
 
 
 def find_place(root: Path | None, workspace: Path | None) -> Place:

@@ -98,9 +98,14 @@ class Ended:
 
 @attrs.frozen(kw_only=True)
 class Desk:
-    """A home directory with a workspace, scripts and a log, where commands are typed."""
+    """A home directory with a workspace, scripts and a log, where commands are typed.
+
+    Attributes:
+        started: The commands that were started and may still run.
+    """
 
     home: Path
+    started: "list[Typed]" = attrs.field(factory=list["Typed"])
 
     @property
     def workspace(self) -> Path:
@@ -162,7 +167,15 @@ class Desk:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        return Typed(process=process)
+        typed = Typed(process=process)
+        self.started.append(typed)
+        return typed
+
+    def clear(self) -> None:
+        """End what still runs, because a test ended before it did."""
+        for typed in self.started:
+            if typed.process.poll() is None:
+                typed.kill()
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return an environment in which default roots lie in this home, too."""

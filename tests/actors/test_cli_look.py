@@ -6,9 +6,11 @@ from typing import Final, cast
 import pytest
 
 from crashworthy.actors.cli import COMMANDS
+from crashworthy.actors.cli.advice import ADVICE
 from crashworthy.actors.cli.at import VIEWS
 from crashworthy.actors.cli.place import find_place, root_name, state_directory
 from crashworthy.machines.facts.canonical import Json
+from crashworthy.machines.facts.codes import Code
 
 from .terminal_rig import ASKS, HELLO, Desk, Ended, make_desk
 
@@ -165,7 +167,16 @@ def test_each_workspace_has_a_root_of_its_own_by_its_real_path(tmp_path: Path) -
 
 
 def test_place_is_named_again_by_the_options_that_find_it(tmp_path: Path) -> None:
-    assert find_place(None, None).command("show") == "crashworthy show"
     odd = tmp_path / "a b"
-    assert find_place(odd, None).command("show") == f"crashworthy show --root '{odd}'"
-    assert find_place(None, odd).command("show") == f"crashworthy show --workspace '{odd}'"
+    for place, words in (
+        (find_place(None, None), "show"),
+        (find_place(odd, None), f"show --root '{odd}'"),
+        (find_place(None, odd), f"show --workspace '{odd}'"),
+    ):
+        command = place.command("show")
+        assert command.endswith(f"crashworthy {words}"), command
+
+
+def test_refusal_says_what_can_be_done_about_it(tmp_path: Path) -> None:
+    told = make_desk(tmp_path).ask("show")
+    assert told.err.splitlines()[-1] == f"  {ADVICE[Code.NOT_FOUND]}"

@@ -1,6 +1,7 @@
 """`run` is durable from its first word: killed, stopped, repeated or raced, its log is right."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from .terminal_rig import ASKS, HELLO, SLEEPS, Desk, kinds, make_desk
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return make_desk(tmp_path)
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = make_desk(tmp_path)
+    yield desk
+    desk.clear()
 
 
 def test_run_says_what_the_model_said_and_where_its_log_is(desk: Desk) -> None:

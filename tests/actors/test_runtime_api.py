@@ -25,6 +25,16 @@ _FILES: Final = re.compile(
     r"^<!-- (file|output): (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 
+_TWO: Final = """
+[[turn]]
+[[turn.step]]
+event = [
+  { call = "shell", args = { command = "touch one.txt" } },
+  { call = "shell", args = { command = "touch two.txt" } },
+  { finish = "tool_calls" },
+]
+"""
+
 
 def _settings(desk: Desk, script: str) -> crashworthy.Settings:
     told = crashworthy.read_script(Path(desk.script(script)))
@@ -135,6 +145,21 @@ def test_questions_are_answered_in_order(desk: Desk) -> None:
 
     turn = crashworthy.run_sync("Go.", _settings(desk, WONDERS), answer=answer)
     assert turn.text == "Blue it is."
+
+
+def test_allowed_call_runs_although_its_sibling_stays_open(desk: Desk) -> None:
+    """The turn is left only when nothing can happen any more but the answer that nobody gives."""
+    turn = crashworthy.run_sync(
+        "Go.",
+        _settings(desk, _TWO),
+        answer=lambda ask: crashworthy.ALLOW if "one.txt" in ask.action.review else None,
+    )
+    assert turn.end is None
+    assert [("two.txt" in ask.action.review) for ask in turn.pending] == [True]
+    assert (desk.workspace / "one.txt").exists()
+    assert not (desk.workspace / "two.txt").exists()
+    settled = [fact.kind.value for fact in turn.facts].count("outcome")
+    assert settled == 1, "the turn was left before its call was settled"
 
 
 def test_refusals_come_as_the_errors_they_are(desk: Desk) -> None:
