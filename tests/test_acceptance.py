@@ -15,9 +15,18 @@ GROUPS = {
     "core-facts 12.1": [str(n) for n in range(1, 30)],
     "core-facts 12.2": [str(n) for n in range(30, 50)],
     "core-facts 12.3": [str(n) for n in range(50, 60)],
+    "core-facts 12.13": [str(n) for n in range(298, 323)],
     "authority-facts X1": [*(str(n) for n in range(1, 35)), "34a"],
     "authority-facts X2": [str(n) for n in range(35, 57)],
     "authority-facts X3": [str(n) for n in range(57, 76)],
+    "authority-facts X4": [str(n) for n in range(76, 126)],
+    "authority-facts X5": [str(n) for n in range(126, 140)],
+    "authority-facts X6": [str(n) for n in range(140, 155)],
+    "authority-facts X7": [str(n) for n in range(155, 167)],
+    "authority-facts X8": [str(n) for n in range(167, 188)],
+    "authority-facts X15": [str(n) for n in range(291, 306)],
+    "authority-facts X16": [str(n) for n in range(306, 313)],
+    "authority-facts X19": [str(n) for n in range(358, 364)],
 }
 RULE = re.compile(r"(LOG|ID|BYTE|MACH|OP|ASK|STORE|OWN|RUN|CONT|PROJ|HOUSE|BACK|WORK)-\d+[a-d]?")
 WORK = {"store", "runtime", "continuation", "control", "interchange", "workspace", "providers"}

@@ -93,13 +93,17 @@ def end_over_an_open_request(tale: Tale) -> Order[object]:
     return EndRun(end=tale.failed(RunFailure.BACKEND_FAILED))
 
 
-def bundle(tale: Tale) -> Order[object]:
+def bundle(tale: Tale, saw: Observation = Observation.MATCHES_EXPECTED_STATE) -> Order[object]:
     call = tale.running().call(1, 1)
     dispatch = with_evidence(tale.dispatch(call, RecoveryMode.RECONCILE))
     tale.step(1, call).do(writers.dispatch(dispatch))
     succeed(tale)
-    seen = Seen(observation=Observation.MATCHES_EXPECTED_STATE, observed=DIGEST)
+    seen = Seen(observation=saw, observed=DIGEST)
     return SettleLeft(operation=tale.operation(1, 1), seen=seen)
+
+
+def parked(tale: Tale) -> Order[object]:
+    return bundle(tale, Observation.DIVERGED)
 
 
 def claim(tale: Tale) -> Order[object]:
@@ -130,6 +134,7 @@ UNITS: tuple[Callable[[Tale], Order[object]], ...] = (
     t2,
     end_over_an_open_request,
     bundle,
+    parked,
     claim,
     start,
 )
