@@ -1,6 +1,6 @@
 """Which of several simultaneous failures a run acts on: what says most about the store."""
 
-from typing import Final
+from typing import Final, cast
 
 from ..store.errors import (
     CommitOutcomeUnknownError,
@@ -42,5 +42,8 @@ def gravest(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
     leaves: list[BaseException] = []
     for error in group.exceptions:
-        leaves.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+        if isinstance(error, BaseExceptionGroup):
+            leaves.extend(_leaves(cast("BaseExceptionGroup[BaseException]", error)))
+        else:
+            leaves.append(error)
     return leaves

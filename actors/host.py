@@ -88,7 +88,7 @@ class Host:
     blobs: BlobStore
     spools: BlobSpools
     tools: PlacedRunner
-    _threads: trio.CapacityLimiter
+    _threads: trio.CapacityLimiter = attrs.field(alias="threads")
 
     async def keep(self, data: bytes) -> str:
         """Make bytes durable in the blob store (means.Keep).

@@ -1,7 +1,7 @@
 """What a run executes with: everything it is given, nothing it finds by itself (H8)."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 import attrs
 
@@ -96,4 +96,4 @@ class Means:
 
 
 def _listed(_owner: type, _field: object, value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    return list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value

@@ -130,7 +130,7 @@ class Runtime:
 
     host: Host
     settings: Settings
-    _workspace: tuple[str, str]
+    _workspace: tuple[str, str] = attrs.field(alias="workspace")
 
     # --- sessions ---
 

@@ -59,7 +59,7 @@ class ScriptedBackend:
         return Capabilities(thinking=ThinkingForm.SIGNED)
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[BackendEvent]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
         """Play the events of the step that fits; cancelling stops at the next event or delay."""
         events = _play(choose(self.script, request))
         try:

@@ -137,21 +137,18 @@ class Table(Generic[S, E]):
     denials: tuple[Denial, ...]
     default: Mapping[type[S], Code]
     transient: frozenset[type[S]] = frozenset()
-    _index: dict[tuple[type, type], tuple[Row, ...]] = attrs.field(init=False, repr=False)
+    _index: dict[tuple[type, type], tuple[Row, ...]] = attrs.field(
+        init=False, repr=False, factory=dict[tuple[type, type], tuple[Row, ...]]
+    )
     _plans: dict[str, Plan | None] = attrs.field(init=False, repr=False, factory=_no_plans)
-
-    @_index.default
-    def _make_index(self) -> dict[tuple[type, type], tuple[Row, ...]]:
-        index: dict[tuple[type, type], tuple[Row, ...]] = {}
-        for line in self.rows:
-            key = (line.source, line.event)
-            index[key] = (*index.get(key, ()), line)
-        return index
 
     def __attrs_post_init__(self) -> None:
         """Check the table's shape and compile each row's field plan."""
-        _check_shape(self.machine, self.prefix, self.states, self.events, self.rows, self.default)
+        defaults: frozenset[type] = frozenset(self.default)
+        _check_shape(self.machine, self.prefix, self.states, self.events, self.rows, defaults)
         for line in self.rows:
+            key = (line.source, line.event)
+            self._index[key] = (*self._index.get(key, ()), line)
             plan = _plan(self.machine, line)
             still = line.source is line.target and all(how == "carry" for _, how, _ in plan)
             self._plans[line.id] = None if still else plan  # A row that changes nothing is free.
@@ -233,7 +230,7 @@ def _check_shape(
     states: tuple[type, ...],
     events: tuple[type, ...],
     rows: tuple[Row, ...],
-    default: Mapping[type, Code],
+    default: frozenset[type],
 ) -> None:
     def fault(row_id: str, text: str) -> TableMalformedError:
         return TableMalformedError(machine=machine, row=row_id, fault=text)

@@ -94,7 +94,7 @@ class Counted:
         return self.inner.capabilities
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[BackendEvent]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
         self.scene.line(
             self.scene.requests,
             {"run": request.run, "step": request.step, "messages": list(request.messages)},
@@ -172,6 +172,11 @@ def tools(scene: Scene) -> tuple[Tool, ...]:
     )
 
 
+def name_of(order: object) -> str:
+    """Return the writer of ready facts, or the name of the order."""
+    return str(order.writer) if isinstance(order, Append) else type(order).__name__
+
+
 def arm(scene: Scene) -> None:
     """Make the store die before or after the stated commit."""
     point = cast("Mapping[str, object] | None", scene.told.get("kill_at"))
@@ -180,7 +185,7 @@ def arm(scene: Scene) -> None:
     submit, left = SqliteStore.submit, [cast("int", point.get("nth", 1))]
 
     async def counted(self: SqliteStore, order: Order[T]) -> T:
-        name = str(order.writer) if isinstance(order, Append) else type(order).__name__
+        name = name_of(order)
         hit = name == point["order"]
         if hit:
             left[0] -= 1
@@ -202,7 +207,7 @@ def starve(scene: Scene) -> None:
     submit, left = SqliteStore.submit, [cast("int", point.get("times", 1))]
 
     async def failing(self: SqliteStore, order: Order[T]) -> T:
-        name = str(order.writer) if isinstance(order, Append) else type(order).__name__
+        name = name_of(order)
         if name != point["order"] or left[0] == 0:
             return await submit(self, order)
         left[0] -= 1
