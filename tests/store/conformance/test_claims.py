@@ -12,8 +12,9 @@ from crashworthy.machines.facts.model import (
     ContinuationStart,
     RunOpened,
     SegmentRef,
+    VerdictGiven,
 )
-from crashworthy.machines.facts.vocabulary import Cause, Intent, Kind, RunFailure
+from crashworthy.machines.facts.vocabulary import Cause, Intent, Kind, RunFailure, Verdict
 from crashworthy.machines.recovery.runs import ClaimRepair, Repair
 from crashworthy.store.journal import writers
 from crashworthy.store.journal.claims import ClaimResult, RepairClaim
@@ -149,6 +150,27 @@ def test_later_run_of_an_abandoned_one_may_be_continued(broken: Tale) -> None:
     whole_run(broken)
 
     assert broken.do(broken.claim_order("run_2")).result is ClaimResult.ACQUIRED
+
+
+def test_nothing_is_said_about_a_run_that_a_claim_rests_on(tale: Tale, take_over: TakeOver) -> None:
+    """LOG-8: a verdict would change the history that the continuation was admitted with."""
+    tale.running()
+    call = tale.call(1, 1)
+    tale.step(1, call)
+    tale.do(writers.dispatch(tale.dispatch(call)))
+    tale.do(EndRun(end=tale.failed(RunFailure.OUTCOME_UNKNOWN)))
+    given = VerdictGiven(run="run_1", generation=1, verdict=Verdict.HAPPENED)
+    operation = tale.operation(1, 1)
+    verdict = compose.verdict_given(tale.control, tale.fresh("fact"), operation, given)
+    assert refusal(tale, writers.give_verdict(verdict)) is Code.EPOCH_NOT_GONE
+    tale.store = take_over()
+    tale.claimed()
+
+    assert refusal(tale, writers.give_verdict(verdict)) is Code.SEALED_BY_CLAIM
+    action = BoundaryAbandoned(run="run_1", boundary="0" * 64)
+    at, name = tale.control, tale.fresh("fact")
+    fact = compose.control(at, name, Kind.BOUNDARY_ABANDONED, action)
+    assert refusal(tale, writers.abandon_boundary(fact)) is Code.SEALED_BY_CLAIM
 
 
 def test_reserved_target_opens_only_by_its_start(broken: Tale) -> None:
