@@ -1,7 +1,7 @@
 """The journal on SQLite: constant work, state that is only a cache, and both doors (STORE-4)."""
 
 import sqlite3
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import ClassVar, cast
@@ -101,6 +101,52 @@ def test_number_of_statements_is_known_and_does_not_grow_with_history(tale: Tale
         "end": 23,
     }
     assert counts() == early
+
+
+def vm_steps(store: SqliteStore, work: Callable[[], object]) -> int:
+    """Count the instructions of SQLite's machine that some work takes."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    connection = store.writer.batcher.door.connection
+    connection.set_progress_handler(count, 1)
+    work()
+    connection.set_progress_handler(None, 1)
+    return steps
+
+
+def test_work_of_a_unit_grows_with_neither_history_nor_sessions_nor_claims(
+    store: SqliteStore,
+) -> None:
+    """STORE-4, counted below Python; what is measured is not durable, so syncs may be left out."""
+    store.writer.batcher.door.connection.execute("PRAGMA synchronous = OFF")
+
+    def told(number: int) -> Tale:
+        tale = Tale(store=store, session=f"ses_{number}", number=number * 10, ids=number * 1000)
+        tale.begun().running().step(1)
+        tale.do(tale.end_order(RunFailure.STEP_LIMIT))
+        return tale
+
+    def work(number: int) -> tuple[int, int]:
+        tale = told(number)
+        order = tale.claim_order()
+        claim = vm_steps(store, lambda: tale.do(order))
+        tale.number += 1
+        tale.running()
+        tale.do(writers.dispatch_request(tale.request(1)))
+        text = writers.add_content(tale.text(1))
+        return claim, vm_steps(store, lambda: tale.do(text))
+
+    early = work(1)
+    for number in range(2, 60):
+        told(number).claimed()
+    later = work(60)
+
+    assert all(last <= 1.15 * first for first, last in zip(early, later, strict=True))
 
 
 def test_every_statement_of_an_append_uses_an_index(tale: Tale, place: Path) -> None:
