@@ -14,9 +14,9 @@ from ...machines.projections.status import SessionView, status
 from ...machines.projections.target import Capabilities, ThinkingForm
 from ...machines.projections.transcript import transcript
 from ...machines.projections.usage import usage
-from .exits import Exit
+from ...store.audit.judge import Fact
 from .gist import gist
-from .looking import Log, Numbered, OrdinalUnknownError, events_of, open_log
+from .looking import Log, OrdinalUnknownError, events_of, open_log
 from .options import add_json, add_lines, add_place, command_parser, place_of
 from .render import Renderer
 from .show import LINES
@@ -57,14 +57,14 @@ def main(argv: Sequence[str]) -> int:
     events = events_of(facts)
     if args.json:
         print_json(view_json(args.view, events))
-        return Exit.DONE
+        return log.status()
     paper = out()
     if facts:
         newest = facts[-1]
-        where = f"after {newest.stored.place.ordinal}, {moment(newest.event.ts)}"
+        where = f"after {newest.place.ordinal}, {moment(newest.event.ts)}"
         paper.line(paper.fit(f"{where}: {newest.event.kind.value} {gist(newest.event)}"), Tone.DIM)
     _write(args.view, events, paper, args.lines)
-    return Exit.DONE
+    return log.status()
 
 
 def view_json(name: str, facts: Sequence[RuntimeEvent]) -> Json:
@@ -84,7 +84,7 @@ def view_json(name: str, facts: Sequence[RuntimeEvent]) -> Json:
             return to_json(lineage(facts))
 
 
-def _facts(log: Log, ordinal: int, name: str | None) -> list[Numbered]:
+def _facts(log: Log, ordinal: int, name: str | None) -> list[Fact]:
     last = log.last()
     if not 0 < ordinal <= last:
         raise OrdinalUnknownError(ordinal=ordinal, last=last)

@@ -5,9 +5,10 @@ from typing import Final
 
 from ...machines.facts import canonical
 from ...machines.facts.canonical import Json
-from .exits import Exit
+from ...machines.facts.codec import encode_body
+from ...store.audit.judge import Fact
 from .gist import gist
-from .looking import Numbered, open_log
+from .looking import open_log
 from .options import add_json, add_limit, add_place, command_parser, place_of
 from .show import name_of
 from .terminal import moment, out, print_json, table, tell
@@ -37,26 +38,26 @@ def main(argv: Sequence[str]) -> int:
     if args.json:
         for one in shown:
             print_json(fact_json(one))
-        return Exit.DONE
+        return log.status()
     if len(shown) < len(facts):
         tell(f"{len(facts) - len(shown)} older facts are not shown: --limit 0 shows all")
     rows = [
-        (str(one.stored.place.ordinal), moment(one.event.ts), one.event.kind.value, gist(one.event))
+        (str(one.place.ordinal), moment(one.event.ts), one.event.kind.value, gist(one.event))
         for one in shown
     ]
     for row in table(rows, out()):
         print(row)
-    return Exit.DONE
+    return log.status()
 
 
-def fact_json(one: Numbered) -> Json:
+def fact_json(one: Fact) -> Json:
     """Return a fact with its place: the stored body, not another form of it (BYTE-2)."""
-    place = one.stored.place
+    place = one.place
     return {
         "ordinal": place.ordinal,
         "seq": place.seq,
         "epoch": place.epoch,
         "chain": place.chain,
-        "rows": list(one.stored.stamped().rows),
-        "body": canonical.parse(one.stored.body),
+        "rows": list(one.stamp.rows),
+        "body": canonical.parse(encode_body(one.event)),
     }

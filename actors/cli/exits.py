@@ -7,7 +7,7 @@ class Exit(IntEnum):
     """What a command came to. `verify`, `crash` and `prove` say in their help what theirs mean."""
 
     DONE = 0  # the run completed, or what was asked for is done or shown
-    FAILED = 1  # the run failed or was stopped
+    FAILED = 1  # the run failed or was stopped, or damage hides a part of what is shown
     USAGE = 2  # wrong words on the command line; nothing was touched
     REFUSED = 3  # refused with a code, or the environment failed; the message says which
     WAITING = 4  # the run waits for a person: see `pending`, then `answer` and `resume`
@@ -17,7 +17,7 @@ class Exit(IntEnum):
 STATUS_HELP = """\
 exit status:
   0  the run completed, or what was asked for is done
-  1  the run failed or was stopped
+  1  the run failed or was stopped, or the log is damaged and not all of it can be shown
   2  wrong usage; nothing was touched
   3  refused (the message has the machine code), or the environment failed
   4  the run waits for a person: crashworthy pending, answer, resume

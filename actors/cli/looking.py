@@ -1,9 +1,9 @@
 """A log opened for looking: no lock, nothing made or changed, up to any moment (STORE-10)."""
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, TypeVar
 
 import attrs
 
@@ -13,20 +13,20 @@ from ...machines.facts.ids import Prefix
 from ...machines.facts.model import RuntimeEvent, WorkspaceAttached
 from ...machines.lifecycles import lease
 from ...machines.projections.transcript_parts import Fragment, Lane
+from ...store.audit.judge import Fact
 from ...store.audit.look import Look
 from ...store.connect import Connector
 from ...store.journal.evidence import SqlView
 from ...store.journal.ledger import View
 from ...store.journal.pending import Pending
-from ...store.journal.records import Stored
 from ...store.ownership.root import StateRoot, look_at_root
+from ...store.read import Reading, Scope, Unread, runs_named, sessions
 from ..errors import RunUnknownError, SessionUnknownError
+from .exits import Exit
 from .place import Place
 from .terminal import tell
 
 T = TypeVar("T")
-
-PAGE: Final = 500
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -47,74 +47,45 @@ class OrdinalUnknownError(CrashworthyError):
     last: int
 
 
-@attrs.frozen(kw_only=True)
-class Numbered:
-    """One readable fact with its place in the log."""
-
-    stored: Stored
-    event: RuntimeEvent
-
-
-@attrs.frozen(kw_only=True)
-class Damage:
-    """A fact that cannot be read; what comes before it is shown (STORE-8)."""
-
-    ordinal: int
-    code: str
-
-
 @attrs.define(eq=False, kw_only=True)
 class Log:
     """One root, for looking.
 
     Attributes:
-        damage: The facts that could not be read so far.
+        losses: What could not be shown so far, because it is damaged (STORE-8).
     """
 
     root: StateRoot
     look: Look
-    damage: list[Damage] = attrs.field(factory=list[Damage], init=False)
+    losses: list[Unread] = attrs.field(factory=list[Unread], init=False)
 
     def read(self, work: Callable[[View], T]) -> T:
         """Return what `work` finds in one short snapshot."""
         return self.look.snapshot(lambda: work(SqlView(self.look.run)))
 
-    def stored(
-        self, *, session: str | None = None, after: int = 0, upto: int | None = None
-    ) -> Iterator[Stored]:
-        """Yield facts in commit order, a short snapshot a page."""
-        while True:
-            page = self.read(_page(session, after))
-            for one in page:
-                if upto is not None and one.place.ordinal > upto:
-                    return
-                yield one
-            if not page:
-                return
-            after = page[-1].place.ordinal
-
-    def facts(self, session: str, *, upto: int | None = None) -> list[Numbered]:
-        """Return a session's facts in commit order, without those that cannot be read."""
-        facts: list[Numbered] = []
-        for one in self.stored(session=session, upto=upto):
-            try:
-                facts.append(Numbered(stored=one, event=one.event()))
-            except CrashworthyError as error:
-                self.damage.append(Damage(ordinal=one.place.ordinal, code=error.code.value))
-        return facts
+    def facts(self, session: str, *, upto: int | None = None) -> list[Fact]:
+        """Return a session's facts in commit order, each ledger up to its damage."""
+        return self._facts(Scope(session=session, upto=upto))
 
     def last(self) -> int:
         """Return the ordinal of the newest fact; 0 in an empty log."""
         return self.read(lambda view: view.last().ordinal)
 
+    def status(self) -> Exit:
+        """Return what a command that looked came to."""
+        return Exit.FAILED if self.losses else Exit.DONE
+
+    def _facts(self, scope: Scope) -> list[Fact]:
+        reading = Reading(look=self.look, root_id=self.root.root_id, scope=scope)
+        facts = list(reading)
+        self.losses.extend(one for one in reading.losses if one not in self.losses)
+        return facts
+
     # --- names ---
 
     def sessions(self) -> list[str]:
         """Return the sessions, the one with the newest fact last."""
-        newest = dict[str, int]()
-        for one in self.stored():
-            newest[one.place.spine.session] = one.place.ordinal
-        return sorted(newest, key=newest.__getitem__)
+        return [one.session for one in sessions(self.look)]
 
     def find_session(self, name: str | None) -> str:
         """Return the session of this id or beginning of one; without a name the newest.
@@ -123,35 +94,28 @@ class Log:
             SessionUnknownError: `session_unknown`.
             NameAmbiguousError: `name_ambiguous`.
         """
-        if name is not None and self.read(lambda view: view.session(name)) is not None:
-            return name
-        sessions = self.sessions()
-        if name is None and sessions:
-            return sessions[-1]
-        fits = [one for one in sessions if name is not None and one.startswith(name)]
+        known = self.sessions()
+        if name is None and known:
+            return known[-1]
+        fits = [one for one in known if name is not None and one.startswith(name)]
         if not fits:
             raise SessionUnknownError(session=name or "")
         return _only(name or "", fits)
 
     def find_run(self, name: str | None) -> str:
-        """Return the run of this id or beginning of one; without a name the newest open one.
+        """Return the run of this id or beginning of one; without a name the one that is open.
 
         Raises:
             RunUnknownError: `run_unknown`.
             NameAmbiguousError: `name_ambiguous`.
         """
         if name is None:
-            live = self.read(lambda view: view.pending(Pending.RUN_LIVE))
-            if not live:
-                raise RunUnknownError(run="")
-            return _only("", list(live))
-        if self.read(lambda view: view.opening(name)) is not None:
-            return name
-        runs = dict.fromkeys(one.place.spine.run for one in self.stored())
-        fits = [one for one in runs if one.startswith(name)]
+            fits = list(self.read(lambda view: view.pending(Pending.RUN_LIVE)))
+        else:
+            fits = runs_named(self.look, name)
         if not fits:
-            raise RunUnknownError(run=name)
-        return _only(name, fits)
+            raise RunUnknownError(run=name or "")
+        return _only(name or "", fits)
 
     def session_of(self, run: str) -> str:
         """Return the session of a run that `find_run` found."""
@@ -161,11 +125,9 @@ class Log:
 
     def workspace(self, session: str) -> str | None:
         """Return the directory that a session works in, as its facts say."""
-        control = compose.control_spine(session).invocation
-        for one in self.read(lambda view: view.ledger(control)):
-            action = one.event().actions
-            if isinstance(action, WorkspaceAttached):
-                return action.path
+        for fact in self._facts(Scope(invocation=compose.control_spine(session).invocation)):
+            if isinstance(fact.event.actions, WorkspaceAttached):
+                return fact.event.actions.path
         return None
 
     # --- now ---
@@ -221,33 +183,31 @@ def open_log(place: Place) -> Generator[Log]:
         yield log
     finally:
         log.look.close()
-        for one in log.damage:
-            tell(f"crashworthy: fact {one.ordinal} cannot be read ({one.code}): see `verify`")
-
-
-def bare(name: str, prefix: str) -> bool:
-    """Say whether a name is an id, or the beginning of one, of this kind."""
-    return name.startswith(f"{prefix}_")
+        for one in log.losses:
+            where = "a place unknown" if one.ordinal is None else f"fact {one.ordinal}"
+            rest = "" if one.shown else "; nothing behind it in its ledger is shown"
+            tell(f"crashworthy: damage at {where} [{one.reason}] {one.detail}{rest}: see `verify`")
 
 
 def is_run(name: str) -> bool:
     """Say whether a name means a run rather than a session."""
-    return bare(name, Prefix.RUN)
+    return name.startswith(f"{Prefix.RUN}_")
 
 
-def events_of(facts: Sequence[Numbered]) -> list[RuntimeEvent]:
+def events_of(facts: Sequence[Fact]) -> list[RuntimeEvent]:
     """Return the facts as projectors take them."""
     return [one.event for one in facts]
 
 
 def _only(name: str, fits: Sequence[str]) -> str:
-    if len(fits) > 1:
+    """Return the one that fits: it alone, or the one whose whole id the name is.
+
+    Raises:
+        NameAmbiguousError: `name_ambiguous`.
+    """
+    if len(fits) > 1 and name not in fits:
         raise NameAmbiguousError(name=name, fits=tuple(fits[:5]))
-    return fits[0]
-
-
-def _page(session: str | None, after: int) -> Callable[[View], Sequence[Stored]]:
-    return lambda view: view.log(after=after, limit=PAGE, session=session)
+    return name if name in fits else fits[0]
 
 
 def _lives(pid: int) -> bool:

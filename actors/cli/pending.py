@@ -8,7 +8,6 @@ from ...machines.facts.model import Question
 from ...machines.projections.plain import to_json
 from ...machines.projections.status import Pending, status
 from ...store.journal.pending import Pending as Word
-from .exits import Exit
 from .looking import Log, events_of, open_log
 from .options import add_json, add_place, command_parser, place_of
 from .place import Place
@@ -34,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         asked = open_requests(log)
     if args.json:
         print_json([to_json(one) for one in asked])
-        return Exit.DONE
+        return log.status()
     if not asked:
         tell("nobody is asked anything")
     paper = out()
@@ -49,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
             for option in question.options:
                 paper.line(f"    - {visible(option)}")
         paper.line(f"  {how_to_answer(place, request.ask, request.questions)}", Tone.DIM)
-    return Exit.DONE
+    return log.status()
 
 
 def how_to_answer(place: Place, ask: str, questions: Sequence[Question]) -> str:

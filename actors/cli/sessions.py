@@ -8,7 +8,6 @@ import attrs
 from ...machines.facts.model import SessionOpened, Text
 from ...machines.projections.plain import to_json
 from ...machines.projections.status import SessionState, status
-from .exits import Exit
 from .looking import Log, events_of, open_log
 from .options import add_json, add_limit, add_place, command_parser, place_of
 from .terminal import moment, out, print_json, tell, visible
@@ -48,10 +47,10 @@ def main(argv: Sequence[str]) -> int:
         lines = [_line(log, name, live=live) for name in shown]
     if args.json:
         print_json([to_json(line) for line in lines])
-        return Exit.DONE
+        return log.status()
     if not lines:
         tell("no session yet")
-        return Exit.DONE
+        return log.status()
     paper = out()
     for line in lines:
         runs = f"{line.runs} run{'' if line.runs == 1 else 's'}"
@@ -59,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
         paper.line(paper.fit(f"  {line.words}"))
     if len(shown) < len(names):
         tell(f"{len(names) - len(shown)} older sessions are not shown: --limit 0 shows all")
-    return Exit.DONE
+    return log.status()
 
 
 def _line(log: Log, name: str, *, live: bool) -> SessionLine:

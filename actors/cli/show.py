@@ -5,7 +5,6 @@ from typing import Final
 
 from ...machines.projections.plain import to_json
 from ...machines.projections.transcript import transcript
-from .exits import Exit
 from .looking import Log, events_of, is_run, open_log
 from .options import add_json, add_lines, add_place, command_parser, place_of
 from .render import Renderer
@@ -37,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
         print_json(to_json(view))
     else:
         Renderer(paper=out(), lines_max=args.lines, how="--lines 0").write(view)
-    return Exit.DONE
+    return log.status()
 
 
 def name_of(log: Log, name: str | None) -> tuple[str, str | None]:

@@ -1,5 +1,7 @@
 """Looking at a log shows all of it, at any moment, and touches nothing (STORE-10, PROJ-1)."""
 
+import contextlib
+import sqlite3
 from pathlib import Path
 from typing import Final, cast
 
@@ -114,6 +116,21 @@ def test_looking_changes_no_file_of_the_root(desk: Desk) -> None:
     for words in (("show",), ("sessions",), ("events",), ("at", "5"), ("pending",), ("show", "x")):
         desk.ask(*words)
     assert _footprint(desk.root) == before
+
+
+def test_damage_hides_what_is_behind_it_and_is_told(tmp_path: Path) -> None:
+    """STORE-8: everything up to the damage is shown; nobody takes that for the whole."""
+    desk = make_desk(tmp_path)
+    assert desk.run(desk.script(HELLO)).status == 0
+    with contextlib.closing(sqlite3.connect(desk.root / "ledger.sqlite3")) as database:
+        database.execute("UPDATE facts SET body = x'7b7d' WHERE kind = 'model_text'")
+        database.commit()
+    told = desk.ask("show")
+    assert told.status == 1
+    assert "you: Go." in told.out
+    assert "Hello." not in told.out
+    assert "damage at fact 6 [" in told.err
+    assert "see `verify`" in told.err
 
 
 @pytest.mark.parametrize("command", ["show", "sessions", "events", "pending", "stop", "resume"])
