@@ -51,7 +51,8 @@ class Admitted:
     """An accepted unit: per fact the rows that admitted it, and every cell as it is afterwards.
 
     Attributes:
-        touched: Per fact the instances it moved, one a row and in the order of its rows.
+        touched: Per fact the instances it changed, in the order of its rows. A run counts as
+            changed by every fact that moves it, because its newest fact is part of its place.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -254,6 +255,7 @@ def step_fact(event: RuntimeEvent, epoch: int, scene: Scene) -> tuple[str, ...] 
     sight = Sight(event=event, epoch=epoch, scene=scene)
     rows: list[str] = []
     moved: list[tuple[Machine, str, Cell]] = []
+    touched: list[tuple[Machine, str]] = []
     for route in _routes(event, scene):
         instance = _instance(route, event, scene)
         if instance is None:
@@ -264,10 +266,13 @@ def step_fact(event: RuntimeEvent, epoch: int, scene: Scene) -> tuple[str, ...] 
             return stepped
         state, row = stepped
         rows.append(row)
-        moved.append((route.machine, instance, Cell(state=state, memo=route.remember(sight, cell))))
+        after = Cell(state=state, memo=route.remember(sight, cell))
+        moved.append((route.machine, instance, after))
+        if after != cell or route.machine is Machine.RUN:
+            touched.append((route.machine, instance))
     for machine, instance, cell in moved:
         scene.moved[(machine, instance)] = cell
-    scene.touched.append(tuple((machine, instance) for machine, instance, _cell in moved))
+    scene.touched.append(tuple(touched))
     _note(event, scene)
     return tuple(rows)
 

@@ -281,7 +281,13 @@ def _insert(
 
 
 def _move_cells(rows: Rows, places: Sequence[Place], admitted: Admitted) -> None:
-    """Write each moved instance once, with the ordinals of the facts that made and moved it."""
+    """Write each changed instance once, with the ordinals of the facts that made and changed it.
+
+    A fact may move an instance without changing it, as words of the model do with their request;
+    then its row stays as it is (STORE-4). A run's row is always written: that it stands at the head
+    of its ledger is what makes it usable. Which fact changed what is told by the unit itself, so
+    that a fold, which cuts units shorter, gives the same rows.
+    """
     seen: dict[tuple[Machine, str], tuple[Place, Place]] = {}
     for place, touched in zip(places, admitted.touched, strict=True):
         for key in touched:

@@ -72,7 +72,7 @@ class CellRow:
     Attributes:
         scope: What lists it: its run for requests, operations and asks, else its session.
         made: Ordinal of the fact that made the instance.
-        moved: Ordinal of the newest fact that moved it.
+        moved: Ordinal of the newest fact that changed it; of a run, that moved it at all.
     """
 
     machine: Machine

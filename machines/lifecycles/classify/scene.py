@@ -62,7 +62,7 @@ class Scene:
 
     Attributes:
         moved: The cells as this unit leaves them.
-        touched: Which instances each fact so far moved.
+        touched: Which instances each fact so far changed.
         taken: Messages taken in this unit whose text has not followed yet.
         opened: Runs opened in this unit.
         abandoned: Runs that a person gave up in this unit.
