@@ -11,6 +11,7 @@ from typing import ClassVar, TextIO
 import attrs
 
 from ..machines.facts.codes import Code, CrashworthyError
+from . import moments
 from .boundary import Point
 from .crew import LabProcessLostError
 from .kill import Death, Outcome
@@ -43,10 +44,15 @@ class DeathUnknownError(CrashworthyError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 clean, 1 broken or unreached, 2 usage."""
     try:
-        options = _parser().parse_args(argv, namespace=_Options())
-        plan = options.plan()
+        parser = _parser()
+        options = parser.parse_args(argv, namespace=_Options())
+        if not options.workload and options.moments is None:
+            parser.error("name a --workload, or ask for --moments")
     except SystemExit as stop:  # argparse has told its reason already
         return stop.code if isinstance(stop.code, int) else USAGE
+    if options.moments is not None:
+        return _moments(options)
+    plan = options.plan()
     try:
         if options.list_only:
             return _list(plan)
@@ -63,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 class _Options(argparse.Namespace):
     workload: str
+    moments: int | None
     profile: str
     seed: int
     jobs: int
@@ -94,7 +101,17 @@ def _parser() -> argparse.ArgumentParser:
         description="Kill a workload at each boundary, reopen it, and check every promise.",
     )
     add = parser.add_argument
-    add("--workload", required=True, help=f"a built-in name ({known}) or module:factory")
+    add("--workload", default="", help=f"a built-in name ({known}) or module:factory")
+    add(
+        "--moments",
+        type=_positive,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="kill the demo's host, with real workers, at N random moments instead; without N as "
+        "many as the profile says. Each has a seed of its own, which repeats it: the same delay "
+        "behind the same fact; what the processes do within the delay is not repeated",
+    )
     add("--profile", choices=sorted(PROFILES), default="ci", help="how much is sampled")
     add("--seed", type=int, default=1, help="of the workload and of the samples")
     add("--jobs", type=_positive, default=os.cpu_count() or 1, help="deaths side by side")
@@ -134,6 +151,28 @@ def _matrix(plan: Plan, options: _Options) -> int:
             path.write_text(render(report), encoding="utf-8")
     print(as_text(report), end="")
     return CLEAN if report.clean else BROKEN
+
+
+def _moments(options: _Options) -> int:
+    """Kill at random moments; each is told as soon as it is judged."""
+    course = moments.Course(
+        moments=options.moments or moments.MOMENTS[options.profile],
+        seed=options.seed,
+        jobs=options.jobs,
+        seconds_max=options.seconds_max,
+    )
+    killings: list[moments.Killing] = []
+    try:
+        for killing in moments.run_moments(course):
+            killings.append(killing)
+            print(killing.line, flush=True)
+    except moments.RehearsalFailedError as error:
+        print(error, file=sys.stderr)
+        return BROKEN
+    if options.json is not None:
+        options.json.write_text(moments.as_json(killings), encoding="utf-8")
+    print(moments.as_text(killings))
+    return CLEAN if all(killing.clean for killing in killings) else BROKEN
 
 
 def _list(plan: Plan) -> int:

@@ -139,7 +139,15 @@ class Workload(Protocol):
 
 
 BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
-    {"store": "crashworthy.crashlab.workloads.store:store_workload"}
+    {
+        "store": "crashworthy.crashlab.workloads.store:store_workload",
+        "text_turn": "crashworthy.crashlab.workloads.runtime:text_turn",
+        "parallel_tools": "crashworthy.crashlab.workloads.runtime:parallel_tools",
+        "approval": "crashworthy.crashlab.workloads.runtime:approval",
+        "stop": "crashworthy.crashlab.workloads.runtime:stop",
+        "file_edit": "crashworthy.crashlab.workloads.runtime:file_edit",
+        "startup_repair": "crashworthy.crashlab.workloads.runtime:startup_repair",
+    }
 )
 """The name and `module:factory` of each workload that comes with the lab."""
 

@@ -250,6 +250,7 @@ class Code(StrEnum):
     LAB_PROCESS_LOST = "lab_process_lost"  # a process of the lab itself ended
     DEATH_UNKNOWN = "death_unknown"  # the rehearsal passes no such point
     PUPPET_FAILED = "puppet_failed"  # an act of a race raised, hung, ended or paused elsewhere
+    REHEARSAL_FAILED = "rehearsal_failed"  # the example did not come to its end undisturbed
 
 
 @attrs.define(eq=False, kw_only=True)
