@@ -15,15 +15,13 @@ from .audit.heads import stored_heads
 from .audit.hindsight import Hindsight
 from .audit.judge import Fact, RowJudge, Trouble
 from .audit.look import Look
+from .audit.pages import FACTS_PAGE
 from .audit.rows import COLUMNS
 from .audit.tables import CELLS, cell_of
 from .errors import DatabaseDamagedError
 from .journal import columns as c
 from .journal.records import CellRow
 from .sql import Row
-
-PAGE: Final = 256
-"""Facts that one short snapshot reads."""
 
 _ALL: Final = ", ".join(COLUMNS)
 _OF_ROOT: Final = f"SELECT {_ALL} FROM facts WHERE ordinal > ? ORDER BY ordinal LIMIT ?"
@@ -130,10 +128,10 @@ class Reading:
         scope = self.scope
         self._hindsight.refresh(self.look.version())
         if scope.invocation is not None:
-            return self.look.run(_OF_LEDGER, (scope.invocation, self._place, PAGE))
+            return self.look.run(_OF_LEDGER, (scope.invocation, self._place, FACTS_PAGE))
         if scope.session is not None:
-            return self.look.run(_OF_SESSION, (scope.session, self._place, PAGE))
-        return self.look.run(_OF_ROOT, (self._place, PAGE))
+            return self.look.run(_OF_SESSION, (scope.session, self._place, FACTS_PAGE))
+        return self.look.run(_OF_ROOT, (self._place, FACTS_PAGE))
 
     def _judged(self, row: Row) -> Iterator[Fact]:
         ordinal, place = row[0], row[0] if self.scope.invocation is None else row[1]

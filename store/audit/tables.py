@@ -1,4 +1,4 @@
-"""The projection tables, under any name: filled by a fold, compared, digested (STORE-7)."""
+"""The projection tables, wherever they are: filled by a fold, compared, digested (STORE-7)."""
 
 # ruff: noqa: S608 - statements are put together from constant names of tables and columns
 
@@ -71,39 +71,30 @@ assert tuple(form.name for form in FORMS) == PROJECTION_TABLES
 
 @attrs.frozen(kw_only=True)
 class Tables:
-    """The three tables behind one statement door, all names with the same prefix."""
+    """The three tables behind one statement door: the stored ones, or those of a fold."""
 
     run: Run
-    prefix: str = ""
 
     def create(self) -> None:
         """Make the tables without checks and indexes: their rows only pass through."""
         for form in FORMS:
             self.run(
-                f"CREATE TABLE {self.prefix}{form.name} ({form.all}, PRIMARY KEY ({form.key}))"
-                " WITHOUT ROWID",
+                f"CREATE TABLE {form.name} ({form.all}, PRIMARY KEY ({form.key})) WITHOUT ROWID",
                 (),
             )
-
-    def drop(self) -> None:
-        """Remove the tables."""
-        for form in FORMS:
-            self.run(f"DROP TABLE {self.prefix}{form.name}", ())
 
     def put(self, form: TableForm, values: Params) -> None:
         """Write a row over that of the same key."""
         marks = ",".join("?" * len(form.columns))
         self.run(
-            f"INSERT OR REPLACE INTO {self.prefix}{form.name} ({form.all}) VALUES ({marks})",
+            f"INSERT OR REPLACE INTO {form.name} ({form.all}) VALUES ({marks})",
             values,
         )
 
     def row(self, form: TableForm, key: Key) -> Row | None:
         """Return the row of a key."""
         where = " AND ".join(f"{name} = ?" for name in form.columns[: form.width])
-        return c.first(
-            self.run(f"SELECT {form.all} FROM {self.prefix}{form.name} WHERE {where}", key)
-        )
+        return c.first(self.run(f"SELECT {form.all} FROM {form.name} WHERE {where}", key))
 
     def page(self, form: TableForm, after: Key | None) -> list[Row]:
         """Return the rows behind a key, at most `PAGE`."""
@@ -113,7 +104,7 @@ class Tables:
             where = f" WHERE ({form.key}) > ({','.join('?' * form.width)})"
             params = (*after, PAGE)
         return self.run(
-            f"SELECT {form.all} FROM {self.prefix}{form.name}{where} ORDER BY {form.key} LIMIT ?",
+            f"SELECT {form.all} FROM {form.name}{where} ORDER BY {form.key} LIMIT ?",
             params,
         )
 

@@ -11,11 +11,12 @@ import pytest
 from crashworthy.machines.facts.codes import Code
 from crashworthy.machines.facts.ids import RootId
 from crashworthy.machines.lifecycles import run
+from crashworthy.store.errors import StorageFullError
 from crashworthy.store.read import Reading, Scope, runs, runs_named, sessions
 from crashworthy.store.verify import verify
 
 from .logs import copied, database, fact_rows, looking, ruin, varied_log
-from .tale import ROOT
+from .tale import ROOT, Tale, open_here, whole_run
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,30 @@ def test_lists_are_read_from_indexes(made: Path) -> None:
         assert isinstance(runs(look, "ses_b")[0].cell.state, run.Stopping)
         assert runs_named(look, "run_1") == ["run_1", "run_101"]
         assert runs_named(look, "run_9") == []
+
+
+def test_everything_is_readable_while_the_disk_is_full(tmp_path: Path) -> None:
+    """The refused write leaves nothing; with room again the session goes on (BR-19)."""
+    place = tmp_path / "root"
+    store = open_here(place)
+    whole_run(Tale(store=store).begun())
+    fetch = store.writer.batcher.door.connection.execute
+    [(pages,)] = fetch("PRAGMA page_count").fetchall()
+    fetch(f"PRAGMA max_page_count = {pages}").fetchall()
+    tale = Tale(store=store, number=10, ids=1_000)
+    with pytest.raises(StorageFullError):
+        for _ in range(200):
+            whole_run(tale)
+    last = store.read(lambda view: view.last().ordinal)
+
+    found, reading = read(place, Scope())
+
+    assert (found, reading.losses) == (list(range(1, last + 1)), [])
+    assert verify(place).total == 0
+    fetch("PRAGMA max_page_count = 1073741823").fetchall()
+    whole_run(Tale(store=store, session="ses_2", number=900, ids=90_000).begun())
+    store.close()
+    assert verify(place).total == 0
 
 
 HOST = """\
