@@ -101,6 +101,11 @@ def test_lists_are_read_from_indexes(made: Path) -> None:
         assert runs_named(look, "run_9") == []
 
 
+def _tell_until_refused(tale: Tale) -> None:
+    for _ in range(200):
+        whole_run(tale)
+
+
 def test_everything_is_readable_while_the_disk_is_full(tmp_path: Path) -> None:
     """The refused write leaves nothing; with room again the session goes on (BR-19)."""
     place = tmp_path / "root"
@@ -111,8 +116,7 @@ def test_everything_is_readable_while_the_disk_is_full(tmp_path: Path) -> None:
     fetch(f"PRAGMA max_page_count = {pages}").fetchall()
     tale = Tale(store=store, number=10, ids=1_000)
     with pytest.raises(StorageFullError):
-        for _ in range(200):
-            whole_run(tale)
+        _tell_until_refused(tale)
     last = store.read(lambda view: view.last().ordinal)
 
     found, reading = read(place, Scope())
