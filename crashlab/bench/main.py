@@ -19,6 +19,7 @@ from .claims import measure_bundles, measure_claims
 from .figure import Figure, as_json_value, as_table
 from .ground import QUICK, Sizes, fill, opened
 from .groups import measure_ceiling_share, measure_gain
+from .hosts import measure_hosts
 from .reading import Task, measure_load, measure_openings, measure_task
 from .syncs import measure_syncs
 
@@ -76,6 +77,8 @@ def measure_all(place: Path, sizes: Sizes, *, told: Callable[[str], None]) -> li
     figures += measure_claims(_room(place, "claims"), sizes)
     figures.append(measure_bundles(_room(place, "bundles"), sizes))
     figures.append(measure_syncs(_room(place, "syncs"), min(sizes.rounds, 20)))
+    told("hosts that open")
+    figures += measure_hosts(_room(place, "hosts"), sizes)
     return figures
 
 

@@ -40,6 +40,8 @@ NAMES = {
     "claim.commit_ms",
     "recovery.bundle_commit_ms",
     "syncs.per_tool_call",
+    "open.ms_1000_sessions",
+    "repair.ms_10k_run",
 }
 # These count work and not time, so that they are the same on every machine, busy or not.
 COUNTED = (
