@@ -100,7 +100,11 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
         stack.callback(door.close)
         anchor = open_anchor(root.anchor, probe=means.probe)
         stack.callback(anchor.close)
-        head, lost = _compare(door, root, anchor, accept_loss=means.accept_loss)
+        try:
+            head, lost = _compare(door, root, anchor, accept_loss=means.accept_loss)
+        except AcknowledgedFactsMissingError:
+            _close_untouched(door, root, means)
+            raise
         # Named in the transaction that makes it: a database without a name is no root's, and one
         # that a kill left so could neither be opened nor looked at.
         migrate(door, MIGRATIONS, found=lambda txn: epochs.name_root(txn, root.root_id))
@@ -123,6 +127,20 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
             opener=opener,
             means=means,
         )
+
+
+def _close_untouched(door: WriteDoor, root: StateRoot, means: Means) -> None:
+    """Close the writer and leave the WAL as it was found: its frames may be all that can be mended.
+
+    The last connection to close empties the WAL and removes it, so another one, which may only
+    read, closes last.
+    """
+    witness = means.connector.connect(root.database, query="mode=ro")
+    try:
+        fetch(witness, "SELECT count(*) FROM sqlite_schema")
+        door.close()
+    finally:
+        witness.close()
 
 
 def _compare(

@@ -129,8 +129,10 @@ def test_damaged_wal_is_missing_facts_to_verify_and_to_the_next_owner(
     assert report.status is Status.FACTS_MISSING
     assert [found.check for found in report.findings] == [Check.ANCHOR]
     assert report.head.ordinal < last
+    frames = wal.read_bytes()
     with pytest.raises(AcknowledgedFactsMissingError):
         open_here(place)
+    assert wal.read_bytes() == frames, "the refused owner kept what may be all that can be mended"
     assert verify(place) == report, "the refused owner wrote nothing"
 
 
