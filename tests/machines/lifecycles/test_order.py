@@ -231,6 +231,15 @@ def test_unknown_request_is_not_settled() -> None:
     assert story.book.refused(other) is Code.REQUEST_NOT_OPEN
 
 
+def test_stopping_run_asks_nobody_and_starts_nothing() -> None:
+    story = Story().opened()
+    call = in_step(story)
+    story.book.tell(story.stop())
+
+    assert story.book.refused(story.ask(call)[1]) is Code.RUN_STOPPING
+    assert story.book.refused(story.dispatch(call)) is Code.RUN_STOPPING
+
+
 def test_ask_that_was_never_opened_cannot_be_answered_or_closed() -> None:
     story = Story().opened()
     in_step(story)
