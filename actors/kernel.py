@@ -133,7 +133,7 @@ class Kernel:
         )
         started = await self.store.submit(order)
         if started.created:
-            await self._execute(spine, means)
+            await self._execute(spine, means, opened=True)
         return started
 
     async def start_queued(self, message: RuntimeEvent, means: Means) -> Started:
@@ -173,7 +173,7 @@ class Kernel:
         )
         started = await self.store.submit(order)
         if started.created:
-            await self._execute(spine, means)
+            await self._execute(spine, means, opened=True)
         return started
 
     async def reattach(self, name: str, means: Means) -> bool:
@@ -194,7 +194,7 @@ class Kernel:
         appended = await self.store.submit(writers.reattach(fact))
         if appended.created:
             self.bus.publish(Committed(event=fact))
-            await self._execute(spine, means)
+            await self._execute(spine, means, opened=False)
         return appended.created
 
     def _opening(self, name: str) -> tuple[Spine, RunOpened]:
@@ -208,7 +208,7 @@ class Kernel:
             raise RunUnknownError(run=name)
         return event.spine, event.actions
 
-    async def _execute(self, spine: Spine, means: Means) -> None:
+    async def _execute(self, spine: Spine, means: Means, *, opened: bool) -> None:
         """Start the actor of a run whose opening (or re-attachment) this process just wrote."""
         facts = await trio.to_thread.run_sync(lambda: session_facts(self.store, spine.session))
         own = [fact for fact in facts if fact.spine == spine]
@@ -221,8 +221,9 @@ class Kernel:
             spine=spine,
             facts=own,
         )
-        for fact in own:
-            self.bus.publish(Committed(event=fact))
+        if opened:
+            for fact in own:
+                self.bus.publish(Committed(event=fact))
         actor = RunActor(
             pen=pen,
             means=means,

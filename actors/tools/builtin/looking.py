@@ -176,6 +176,10 @@ class _Room:
         return True
 
 
+_UNLISTED: Final = frozenset((".git", ".crashworthy"))
+"""Folders that belong to tools, not to the work."""
+
+
 class _Walk:
     """One bounded walk over the regular files that this call may see, in a fixed order."""
 
@@ -205,7 +209,7 @@ class _Walk:
             if not allows(self._boundary, entry.path, Access.READ):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                if entry.name != ".git":
+                if entry.name not in _UNLISTED:
                     yield from self._below(Path(entry.path))
             elif entry.is_file(follow_symlinks=False):
                 yield Path(entry.path)
