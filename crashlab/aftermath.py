@@ -23,7 +23,7 @@ from .wire import decode, encode
 from .workload import Doors, Finding, Promise
 from .workloads.looking import broken, is_made, seen, unverified
 from .workloads.ownership import own
-from .workloads.runtime_acts import NEXT_TURN, next_turns, quiet, take_up
+from .workloads.runtime_acts import NEXT_TURN, next_turns, take_up
 from .workloads.runtime_life import Watched
 from .workloads.runtime_promised import NEXT_TURN_WORKS, NOTHING_TWICE
 from .workloads.runtime_views import facts_of, unexplained
@@ -185,5 +185,4 @@ async def _nothing(_runtime: Runtime) -> None:
 async def _go_on(runtime: Runtime) -> list[str]:
     with trio.fail_after(_TURN_S_MAX):
         await take_up(runtime)
-        await quiet(runtime)
         return await next_turns(runtime, "aftermath")

@@ -13,7 +13,7 @@ from ...store.rebuild import refold
 from ..workload import Doors, Finding, Observation, Promise, Stage
 from .looking import broken, is_made, seen, unverified
 from .ownership import own
-from .runtime_acts import next_turns, quiet, take_up
+from .runtime_acts import next_turns, take_up
 from .runtime_life import Life, OpenRuntime, live, workspace_of
 from .runtime_promised import NEXT_TURN_WORKS, RUNTIME_PROMISES
 from .runtime_scenes import (
@@ -145,6 +145,5 @@ async def _do_nothing(_life: Life) -> None:
 
 async def _go_on(life: Life) -> list[Finding]:
     await take_up(life.runtime)
-    await quiet(life.runtime)
     left = await next_turns(life.runtime, SESSION)
     return [Finding(promise=NEXT_TURN_WORKS.id, detail=detail) for detail in left]
