@@ -3,12 +3,14 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
 
+from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.ids import IdSource, RootId
 from ..machines.facts.model import Spine
 from ..machines.lifecycles import host as machine
@@ -20,6 +22,7 @@ from ..store.epochs import record_worker, record_worker_ended
 from ..store.ownership.root import StateRoot
 from ..store.ownership.workers import LeftWorker, WorkersProof
 from ..store.probe import Probe, no_probe
+from ..store.quarantine import damage_behind
 from ..store.runner import Runner as StoreRunner
 from ..store.runner import ThreadRunner
 from ..store.sqlite import SqliteStore, open_store
@@ -152,7 +155,7 @@ async def _recovered(
     """Recover, serve while the caller works, and drain when it leaves, however it leaves."""
     life.move(machine.Owned(anchor=machine.Anchor.MATCHES))
     gone = store.proof is WorkersProof.GONE
-    recovery = await recover(store, settings.clock, gone=gone)
+    recovery = await recover(store, settings.clock, partial(_contain, store), gone=gone)
     life.move(machine.Recovered(trace=bool(recovery.trace)))
     raised: BaseException | None = None
     async with _serving(settings, store, life, recovery, ids, historian) as host:
@@ -182,6 +185,14 @@ def _open(settings: HostSettings, ids: IdSource) -> SqliteStore:
         idle_s=settings.idle_s,
         accept_loss=settings.accept_loss,
     )
+
+
+async def _contain(store: SqliteStore, session: str, error: CrashworthyError) -> bool:
+    """Quarantine a session whose facts are why `error` came; say whether they are (STORE-8)."""
+    damage = await trio.to_thread.run_sync(lambda: damage_behind(store, session, error))
+    if damage is not None:
+        await store.submit(damage)
+    return damage is not None
 
 
 @asynccontextmanager

@@ -1,14 +1,19 @@
 """The recovery sequence of a new owner: declared, recorded, with no request or effect (OWN-4)."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
+from typing import Final, TypeVar
 
 import attrs
 import trio
 
+from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.digests import Domain, digest_json
 from ..machines.recovery.operations import Settlement
 from ..machines.recovery.runs import Repair
+from ..store.errors import StorageError
 from ..store.journal.claims import RepairClaim
 from ..store.journal.pending import Pending
 from ..store.journal.recovery import (
@@ -25,6 +30,8 @@ from .clock import Clock
 from .tools.effects.files import leftovers, observe
 from .tools.errors import ToolRefusedError
 from .workspace import identity_near
+
+T = TypeVar("T")
 
 
 class RecoveryStep(StrEnum):
@@ -60,14 +67,25 @@ class Recovery:
         }
 
 
-async def recover(store: Store, clock: Clock, *, gone: bool) -> Recovery:
+Contain = Callable[[str, CrashworthyError], Awaitable[bool]]
+"""Quarantines a session if its facts are why something failed; says whether they are (STORE-8)."""
+
+
+async def recover(store: Store, clock: Clock, contain: Contain, *, gone: bool) -> Recovery:
     """Run the sequence once and return its trace (OWN-4).
+
+    A session whose facts cannot be read is quarantined, and every other one goes on (STORE-8).
 
     Args:
         store: The owned store.
         clock: Tells which deadlines have passed.
+        contain: Quarantines a damaged session.
         gone: Whether all former epochs are proven gone; without it nothing of theirs is settled.
+
+    Raises:
+        CrashworthyError: The environment failed, or something that damage does not explain.
     """
+    guard = _Guard(store=store, contain=contain)
     trace = [
         Done(step=RecoveryStep.AUTHORITY, decided=(("head", str(_head(store))),)),
         Done(step=RecoveryStep.GONE, decided=(("former_epochs", "gone" if gone else "alive"),)),
@@ -77,19 +95,52 @@ async def recover(store: Store, clock: Clock, *, gone: bool) -> Recovery:
         for name in store.read(startless_claims)
     ]
     trace.append(Done(step=RecoveryStep.CLAIMS, decided=tuple(claims)))
+    operations, closed = list[tuple[str, str]](), list[tuple[str, str]]()
     runs = store.read(unfinished_runs)
-    operations = [
-        (left.operation, str(await _settle(store, left)))
-        for name in runs
-        for left in _left(store, name)
-    ]
+    for name in runs:
+        operations.extend(await guard.run(name, partial(_settle_all, store, name), []))
     trace.append(Done(step=RecoveryStep.OPERATIONS, decided=tuple(operations)))
-    closed = [(name, str(await _repair(store, clock, name))) for name in runs]
+    for name in runs:
+        word = await guard.run(name, partial(_repair, store, clock, name), None)
+        closed.append((name, QUARANTINED if word is None else str(word)))
     trace.append(Done(step=RecoveryStep.RUNS, decided=tuple(closed)))
     asks = [(ask, name) for name in store.read(unfinished_runs) for ask in _open_asks(store, name)]
     trace.append(Done(step=RecoveryStep.INTERACTIONS, decided=tuple(asks)))
     trace.append(Done(step=RecoveryStep.CONTINUATIONS, decided=()))
     return Recovery(trace=tuple(trace))
+
+
+QUARANTINED: Final = "quarantined"
+"""What the trace says of a run whose session cannot be read."""
+
+
+@attrs.frozen(kw_only=True)
+class _Guard:
+    """Keeps the damage of one session to that session."""
+
+    store: Store
+    contain: Contain
+
+    async def run(self, name: str, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
+        """Do one run's work; where damage explains why it failed, quarantine and go on.
+
+        Raises:
+            StorageError: `storage_*`, the environment failed.
+            CrashworthyError: Damage does not explain it.
+        """
+        try:
+            return await work()
+        except StorageError:
+            raise
+        except CrashworthyError as error:
+            place = self.store.read(lambda view: view.opening(name))
+            if place is None or not await self.contain(place.spine.session, error):
+                raise
+            return otherwise
+
+
+async def _settle_all(store: Store, name: str) -> list[tuple[str, str]]:
+    return [(left.operation, str(await _settle(store, left))) for left in _left(store, name)]
 
 
 def _head(store: Store) -> int:

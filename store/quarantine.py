@@ -41,25 +41,33 @@ def find_damage(root: StateRoot, session: str) -> QuarantineSession | None:
     return None
 
 
-def contain(store: SqliteStore, session: str, error: CrashworthyError) -> bool:
-    """Quarantine a session whose facts are why a read or a unit failed; say whether they are.
+def damage_behind(
+    store: SqliteStore, session: str, error: CrashworthyError
+) -> QuarantineSession | None:
+    """Return the order that quarantines a session, if its facts are why a read or a unit failed.
 
     The caller got `error` while it worked on the session; most errors say nothing about its facts,
-    so those are read, and only what they show is recorded. Again does nothing.
+    so those are read, and only what they show is recorded.
+
+    Raises:
+        CrashworthyError: The place cannot be read.
+    """
+    assert store.tenure is not None
+    if isinstance(error, FoldRefusedError):
+        return _refused(store, error)
+    return find_damage(store.tenure.root, session)
+
+
+def contain(store: SqliteStore, session: str, error: CrashworthyError) -> bool:
+    """Quarantine a session in place, for programs without a scheduler; say whether it is damaged.
 
     Raises:
         CrashworthyError: The environment failed, or this owner is fenced.
     """
-    assert store.tenure is not None
-    if isinstance(error, FoldRefusedError):
-        return _record(store, _refused(store, error))
-    damage = find_damage(store.tenure.root, session)
-    return damage is not None and _record(store, damage)
-
-
-def _record(store: SqliteStore, damage: QuarantineSession) -> bool:
-    store.write(damage)
-    return True
+    damage = damage_behind(store, session, error)
+    if damage is not None:
+        store.write(damage)
+    return damage is not None
 
 
 def _refused(store: SqliteStore, error: FoldRefusedError) -> QuarantineSession:

@@ -222,10 +222,10 @@ async def act(runtime: Runtime, step: Mapping[str, object]) -> object:
     """Do one thing and return what it came to, as JSON."""
     match step["do"]:
         case "session":
-            session = await runtime.create_session(key="s")
+            session = await runtime.create_session(key=cast("str", step.get("in", "s")))
             return session.id
         case "send":
-            session = await runtime.create_session(key="s")
+            session = await runtime.create_session(key=cast("str", step.get("in", "s")))
             text = cast("str", step["text"])
             run = await session.send(text, key=cast("str | None", step.get("key")))
             if step.get("wait") is False:
@@ -258,15 +258,15 @@ async def act(runtime: Runtime, step: Mapping[str, object]) -> object:
                 return None if end is None else end.status.value
             return "nothing waits"
         case "steer":
-            session = await runtime.create_session(key="s")
+            session = await runtime.create_session(key=cast("str", step.get("in", "s")))
             await session.steer(cast("str", step["text"]))
             return None
         case "follow_up":
-            session = await runtime.create_session(key="s")
+            session = await runtime.create_session(key=cast("str", step.get("in", "s")))
             await session.follow_up(cast("str", step["text"]))
             return None
         case "send_many":
-            session = await runtime.create_session(key="s")
+            session = await runtime.create_session(key=cast("str", step.get("in", "s")))
             text, key = cast("str", step["text"]), cast("str | None", step.get("key"))
             found: list[object] = []
 
