@@ -41,8 +41,13 @@ class Turnstile:
         """Return the watcher and probe of one role."""
         return Door(turnstile=self, role=role)
 
-    def count(self, kind: Kind, name: str, role: Role) -> Boundary:
-        """Count one visit and return which boundary it is."""
+    def count(self, kind: Kind, name: str, role: Role) -> Boundary | None:
+        """Count one visit and return which boundary it is, or None where it cannot matter.
+
+        A victim dies at one name, and a matrix passes millions of others on the way there.
+        """
+        if self.target is not None and self.target.boundary.name != name:
+            return None
         with self._lock:
             self._visits[kind, name, role] += 1
             occurrence = self._visits[kind, name, role]
@@ -51,7 +56,7 @@ class Turnstile:
                 self.passages.append(Passage(boundary=boundary, writer=self.writer))
         return boundary
 
-    def stand(self, boundary: Boundary, moment: Moment) -> None:
+    def stand(self, boundary: Boundary | None, moment: Moment) -> None:
         """Die here if this is the target."""
         target = self.target
         if target is not None and target.moment is moment and target.boundary == boundary:
@@ -100,7 +105,6 @@ class _Crossing(AbstractContextManager[None]):
 
     def __exit__(self, *_: object) -> None:
         # Also after a statement that raised: what it left behind is a state like any other.
-        assert self._boundary is not None
         self._turnstile.stand(self._boundary, Moment.AFTER)
 
 
