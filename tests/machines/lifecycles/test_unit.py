@@ -15,6 +15,7 @@ from crashworthy.machines.facts.model import (
     RunReattached,
     RuntimeEvent,
     SessionOpened,
+    SettingsChanged,
     Text,
     VerdictGiven,
 )
@@ -418,6 +419,19 @@ def test_verdict_waits_for_the_end_of_the_run_and_is_sealed_by_a_claim() -> None
     story.book.tell(first)
     story.book.seals.add(story.run)
     assert story.book.refused(second) is Code.SEALED_BY_CLAIM
+
+
+def test_settings_change_between_runs_only() -> None:
+    """CONT-5: what a run was opened with is what it is executed with, to its end."""
+    story = Story()
+    story.book.tell(compose.session_opened(story.control, "f_open", SessionOpened(protocol=1)))
+    story.opened()
+    action = SettingsChanged(revision=1, settings={"model": "m"})
+    change = compose.control(story.control, "f_change", Kind.SETTINGS_CHANGED, action)
+
+    assert story.book.refused(change) is Code.SESSION_BUSY
+    story.book.tell(story.failed())
+    story.book.tell(change)
 
 
 def test_retry_names_the_request_that_failed() -> None:
