@@ -114,6 +114,21 @@ class SpeedProbe:
 
 
 @attrs.frozen(kw_only=True)
+class CrashCheck:
+    """A promise of the crash lab that checks every invariant of some machines after each death.
+
+    Attributes:
+        promise: The promise's id, as the lab's findings quote it.
+        prefixes: What the ids of those invariants start with.
+        reason: Why the promise implies them.
+    """
+
+    promise: str
+    prefixes: tuple[str, ...]
+    reason: str
+
+
+@attrs.frozen(kw_only=True)
 class Obligations:
     """Everything that `crashworthy prove` has to show, in explicit tuples."""
 
@@ -124,3 +139,4 @@ class Obligations:
     contracts: tuple[ContractModule, ...] = ()
     equivalents: tuple[Equivalent, ...] = ()
     speeds: tuple[SpeedProbe, ...] = ()
+    crash_checks: tuple[CrashCheck, ...] = ()

@@ -10,6 +10,7 @@ from .models.proofs import MODELS
 from .models.takeover import promises as takeover
 from .obligation import (
     ContractModule,
+    CrashCheck,
     Equivalent,
     MachineProof,
     Obligations,
@@ -115,6 +116,20 @@ EQUIVALENTS: Final = (
 
 SPEEDS: Final = (SpeedProbe(name="decode, chain check and fold", run=read_log),)
 
+CRASH_CHECKS: Final = (
+    CrashCheck(
+        promise="STORE.I3",
+        prefixes=("RUN", "REQ", "OP", "ASK", "SES", "MSG", "VER", "CLM", "REP"),
+        reason="every log that a death leaves is replayed through the very tables that the proofs"
+        " are about, so that what is proven of the tables holds of the log (PROOF-5)",
+    ),
+    CrashCheck(
+        promise="STORE.I7",
+        prefixes=("LEA",),
+        reason="every later owner is told apart from a succeeded one in the log that both left",
+    ),
+)
+
 OBLIGATIONS: Final = Obligations(
     invariants=INVARIANTS,
     machines=MACHINES,
@@ -123,4 +138,5 @@ OBLIGATIONS: Final = Obligations(
     contracts=CONTRACT_MODULES,
     equivalents=EQUIVALENTS,
     speeds=SPEEDS,
+    crash_checks=CRASH_CHECKS,
 )
