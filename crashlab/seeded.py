@@ -4,11 +4,12 @@ import importlib
 import random
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar, TypeVarTuple, cast
 
 import trio
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 # Private names of trio, which its own tests and pytest-trio use. A test of ours notices if they go.
 _SCHEDULER: Final = "trio._core._run"
@@ -41,6 +42,6 @@ def _no_threads() -> Generator[None]:
         setattr(trio.to_thread, "run_sync", threads)  # noqa: B010
 
 
-async def _in_place(work: Callable[..., T], *args: object, **_options: object) -> T:
+async def _in_place(work: Callable[[*Ts], T], *args: *Ts, **_options: object) -> T:
     await trio.lowlevel.checkpoint()
     return work(*args)
