@@ -31,7 +31,7 @@ from .world import Deed, happened
 
 T = TypeVar("T")
 
-_VERIFIED: Final = "verified"
+_SOUND: Final = "sound"
 _SHOWN: Final = "fact "
 
 
@@ -72,23 +72,28 @@ class RuntimeWorkload:
     def check(self, root: Path, acks: Sequence[str]) -> Sequence[Finding]:
         """Return every promise that the recovered root breaks.
 
-        A root that looks exactly as it did when it was verified is not verified again: facts and
-        projections are what that rests on, and matrices are long.
+        What looks exactly as it did when it was found sound is not judged again: facts and views,
+        acknowledgements, the world outside and files are all that the judgement rests on, and
+        matrices are long.
         """
+        workspace, sound = workspace_of(root), root.parent / _SOUND
+        looks = f"{seen(root)} {acks} {_contents(workspace)}"
+        if sound.exists() and sound.read_text("utf-8") == looks:
+            return ()
         shown = [ack.removeprefix(_SHOWN) for ack in acks if ack.startswith(_SHOWN)]
         heads = [ack for ack in acks if not ack.startswith(_SHOWN)]
-        findings = broken(root, heads, behind=False)
-        findings += unexplained(
-            facts_of(root),
-            shown=shown,
-            effects=happened(root, Deed.EFFECT),
-            workspace=workspace_of(root),
-        )
-        verified, looks = root.parent / _VERIFIED, str(seen(root))
-        if not verified.exists() or verified.read_text("ascii") != looks:
-            findings += unverified(root)
-            if not findings:
-                verified.write_text(looks, "ascii")
+        findings = [
+            *broken(root, heads, behind=False),
+            *unverified(root),
+            *unexplained(
+                facts_of(root),
+                shown=shown,
+                effects=happened(root, Deed.EFFECT),
+                workspace=workspace,
+            ),
+        ]
+        if not findings:
+            sound.write_text(looks, "utf-8")
         return findings
 
     def rebuild(self, root: Path) -> None:
@@ -137,6 +142,12 @@ def file_edit() -> RuntimeWorkload:
 def startup_repair() -> RuntimeWorkload:
     """Return the repair of everything that a killed host can leave behind."""
     return RuntimeWorkload(scene=STARTUP_REPAIR)
+
+
+def _contents(workspace: Path) -> dict[str, bytes]:
+    """Return every file of a workspace; those of the lab are short."""
+    found = sorted(path for path in workspace.rglob("*") if path.is_file())
+    return {str(path.relative_to(workspace)): path.read_bytes() for path in found}
 
 
 async def _do_nothing(_life: Life) -> None:
