@@ -7,6 +7,7 @@ import attrs
 import trio
 
 from ..machines.facts.canonical import Json
+from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.model import Usage
 from ..machines.facts.vocabulary import Failure, Finish
 from .backends.contract import (
@@ -75,6 +76,16 @@ class Reply:
     message: str = ""
     retry_after_ms: int | None = None
 
+    def fail(self, error: Exception) -> None:
+        """Note why the request failed; a finish that was stated before stands (RUN-2)."""
+        if self.finish is not None:
+            return
+        if isinstance(error, BackendFailedError):
+            self.failure, self.message = error.failure, error.message
+            self.retry_after_ms = error.retry_after_ms
+        else:
+            self.failure, self.message = Failure.UNKNOWN, f"{type(error).__name__}: {error}"
+
     @property
     def observable(self) -> bool:
         """Say whether words or calls were shown."""
@@ -95,17 +106,21 @@ async def read_reply(
         stream: The backend's events.
         watch: Told each piece.
         idle_s: Seconds without an event after which the request counts as timed out; None waits.
+
+    Raises:
+        CrashworthyError: The store failed while a snapshot was kept.
     """
     reply = Reply()
     try:
         await _read(reply, stream, watch, float("inf") if idle_s is None else idle_s)
     except BackendFailedError as error:
-        reply.failure, reply.message = error.failure, error.message
-        reply.retry_after_ms = error.retry_after_ms
+        reply.fail(error)
+    except CrashworthyError:
+        raise  # The store's word about a snapshot is none of the backend's.
     except trio.TooSlowError:
         reply.failure, reply.message = Failure.TIMEOUT, f"nothing came for {idle_s} s"
     except Exception as error:  # noqa: BLE001 - a backend is foreign code; its bug fails its request
-        reply.failure, reply.message = Failure.UNKNOWN, f"{type(error).__name__}: {error}"
+        reply.fail(error)
     return reply
 
 

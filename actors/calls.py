@@ -9,7 +9,7 @@ import trio
 
 from ..machines.facts import compose
 from ..machines.facts.canonical import Json
-from ..machines.facts.codes import Code
+from ..machines.facts.codes import Code, CrashworthyError
 from ..machines.facts.ids import ask_id, outcome_fact_id
 from ..machines.facts.model import (
     ArtifactAdded,
@@ -35,7 +35,7 @@ from ..machines.facts.vocabulary import (
 )
 from ..store.journal import writers
 from ..store.journal.errors import UnitRefusedError
-from .gravity import gravest
+from .gravity import gravest, leaves_of
 from .live import Piece, PieceOf
 from .means import Means
 from .pen import Pen
@@ -77,6 +77,7 @@ class Calls:
     waiting: Waiting
     tails: Callable[[str], Tail]
     _unknown: bool = False
+    _failures: list[BaseException] = attrs.field(factory=list[BaseException])
 
     async def settle_all(self) -> bool:
         """Work until every call of the newest step has an outcome, or some have none to get.
@@ -87,16 +88,26 @@ class Calls:
         Raises:
             CrashworthyError: The gravest of what the calls ran into.
         """
-        failure: BaseException | None = None
-        try:
-            async with trio.open_nursery() as nursery:
-                for call in read_progress(self.pen.facts).open_calls():
-                    nursery.start_soon(self._finish, call.operation)
-        except BaseExceptionGroup as group:
-            failure = gravest(group)
+        async with trio.open_nursery() as nursery:
+            for call in read_progress(self.pen.facts).open_calls():
+                nursery.start_soon(self._finish_apart, call.operation)
+        failure = gravest(self._failures) if self._failures else None
         if failure is not None:
             raise failure
         return not self._unknown
+
+    async def _finish_apart(self, operation: str) -> None:
+        """Finish one call; what it runs into waits until its siblings are settled (OP-3)."""
+        try:
+            await self._finish(operation)
+        except CrashworthyError as error:
+            self._failures.append(error)
+        except BaseExceptionGroup as group:
+            mine, foreign = group.split(CrashworthyError)
+            if foreign is not None:
+                raise
+            assert mine is not None
+            self._failures.append(gravest(leaves_of(mine)))
 
     async def _finish(self, operation: str) -> None:
         """Take one call from where its facts say it is to where it cannot go further."""

@@ -1,5 +1,6 @@
 """Which of several simultaneous failures a run acts on: what says most about the store."""
 
+from collections.abc import Sequence
 from typing import Final, cast
 
 from ..store.errors import (
@@ -19,12 +20,11 @@ _ORDER: Final[tuple[type[BaseException], ...]] = (
 )
 
 
-def gravest(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def gravest(found: Sequence[BaseException]) -> BaseException:
     """Return the one failure that decides, out of those of tasks that ran side by side.
 
     Whatever is none of the store's is a bug of ours and comes first of all but a lost store.
     """
-    found = list(_leaves(group))
     for kind in _ORDER[:3]:
         for error in found:
             if isinstance(error, kind):
@@ -36,14 +36,15 @@ def gravest(group: BaseExceptionGroup[BaseException]) -> BaseException:
         for error in found:
             if isinstance(error, kind):
                 return error
-    return group
+    return found[0]
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+def leaves_of(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    """Return the failures in a group, however deep."""
     leaves: list[BaseException] = []
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
-            leaves.extend(_leaves(cast("BaseExceptionGroup[BaseException]", error)))
+            leaves.extend(leaves_of(cast("BaseExceptionGroup[BaseException]", error)))
         else:
             leaves.append(error)
     return leaves

@@ -11,11 +11,14 @@ import trio
 
 from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.digests import Domain, digest_json
+from ..machines.lifecycles.cells import Machine
 from ..machines.recovery.operations import Settlement
 from ..machines.recovery.runs import Repair
 from ..store.errors import StorageError
 from ..store.journal.claims import RepairClaim
+from ..store.journal.errors import UnitRefusedError
 from ..store.journal.pending import Pending
+from ..store.journal.quarantine import QuarantineSession
 from ..store.journal.recovery import (
     LeftOperation,
     RepairRun,
@@ -90,10 +93,7 @@ async def recover(store: Store, clock: Clock, contain: Contain, *, gone: bool) -
         Done(step=RecoveryStep.AUTHORITY, decided=(("head", str(_head(store))),)),
         Done(step=RecoveryStep.GONE, decided=(("former_epochs", "gone" if gone else "alive"),)),
     ]
-    claims = [
-        (name, str(await store.submit(RepairClaim(claim=name))))
-        for name in store.read(startless_claims)
-    ]
+    claims = [(name, await _repair_claim(store, name)) for name in store.read(startless_claims)]
     trace.append(Done(step=RecoveryStep.CLAIMS, decided=tuple(claims)))
     operations, closed = list[tuple[str, str]](), list[tuple[str, str]]()
     runs = store.read(unfinished_runs)
@@ -137,6 +137,29 @@ class _Guard:
             if place is None or not await self.contain(place.spine.session, error):
                 raise
             return otherwise
+
+
+async def _repair_claim(store: Store, name: str) -> str:
+    """Close a claim nobody started; one that cannot be read quarantines its session (STORE-8).
+
+    Raises:
+        StorageError: `storage_*`.
+        UnitRefusedError: The refusals of the tables.
+        CrashworthyError: The claim is not there any more.
+    """
+    try:
+        return str(await store.submit(RepairClaim(claim=name)))
+    except (StorageError, UnitRefusedError):
+        raise
+    except CrashworthyError as error:
+        row = store.read(lambda view: view.cell_row(Machine.CLAIM, name))
+        if row is None:
+            raise
+        order = QuarantineSession(
+            session=row.session, cause=str(error.code), first_bad=max(1, row.made), invocation=""
+        )
+        await store.submit(order)
+        return QUARANTINED
 
 
 async def _settle_all(store: Store, name: str) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ import trio
 
 from ..machines.facts import compose
 from ..machines.facts.canonical import CanonicalError, Json, check
+from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.model import (
     ErrorNoted,
     ErrorText,
@@ -31,7 +32,7 @@ from ..machines.facts.vocabulary import (
 from ..machines.projections.target import Capabilities
 from ..store.journal import writers
 from .answering import Block, BlockOf, Reply, StatedCall, Watch, read_reply
-from .backends.contract import Backend, ModelRequest, ToolOffer
+from .backends.contract import Backend, BackendFailedError, ModelRequest, ToolOffer
 from .calls import Calls, Tail
 from .live import Piece, PieceOf
 from .means import Means
@@ -221,12 +222,28 @@ class RunActor:
             messages=messages,
             tools=offers,
         )
+        return request, await self._answer(backend, told, request)
+
+    async def _answer(self, backend: Backend, told: ModelRequest, request: str) -> Reply:
+        """Read the answer; a stream that cannot be opened, or fails to close, is a failure too.
+
+        Raises:
+            CrashworthyError: The store failed while a snapshot was kept.
+        """
         idle_ms = self.means.patience.idle_ms
-        async with backend.stream(told) as stream:
-            reply = await read_reply(
-                stream, self._watcher(request), None if idle_ms is None else idle_ms / 1000
-            )
-        return request, reply
+        reply = Reply()
+        try:
+            async with backend.stream(told) as stream:
+                reply = await read_reply(
+                    stream, self._watcher(request), None if idle_ms is None else idle_ms / 1000
+                )
+        except BackendFailedError as error:
+            reply.fail(error)
+        except CrashworthyError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a backend is foreign code
+            reply.fail(error)
+        return reply
 
     def _watcher(self, request: str) -> Watch:
         spine = self.pen.spine

@@ -161,6 +161,7 @@ class Log:
                 )
                 for run in view.pending(Pending.RUN_LIVE, session)
                 for one in view.partials(run)
+                if one.lane in set(Lane)  # A damaged snapshot hides nothing but itself (LOG-5).
             )
 
         return self.read(look)

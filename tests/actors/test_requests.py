@@ -7,12 +7,17 @@ import attrs
 import pytest
 import trio
 
-from crashworthy.actors.backends.contract import Backend, BackendEvent, ModelRequest
+from crashworthy.actors.backends.contract import (
+    Backend,
+    BackendEvent,
+    BackendFailedError,
+    ModelRequest,
+)
 from crashworthy.actors.means import Patience
 from crashworthy.actors.runtime import RunHandle, Runtime
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.model import RequestDispatched
-from crashworthy.machines.facts.vocabulary import Kind, RunFailure, RunStatus
+from crashworthy.machines.facts.vocabulary import Failure, Kind, RunFailure, RunStatus
 from crashworthy.machines.projections.target import Capabilities
 from crashworthy.store.journal.ends import Stop, Stopped
 from crashworthy.store.journal.orders import Append
@@ -21,6 +26,37 @@ from crashworthy.store.sqlite import SqliteStore
 from .scene import PATIENCE, STOP, SUBMIT, Event, Intrude, Scene, call, full, until
 
 QUICK = attrs.evolve(PATIENCE, idle_ms=100)
+
+
+@attrs.define(kw_only=True)
+class Edgy:
+    """A backend that fails to open its first stream, or to close any."""
+
+    inner: Backend
+    opens: bool
+    sent: list[int] = attrs.field(factory=list[int])
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.inner.capabilities
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
+        self.sent.append(request.attempt)
+        if not self.opens and len(self.sent) == 1:
+            raise BackendFailedError(failure=Failure.NETWORK, message="no route")
+        async with self.inner.stream(request) as events:
+            yield events
+        if self.opens:
+            raise OSError
 
 
 @attrs.define(kw_only=True)
@@ -123,6 +159,21 @@ def test_exception_of_a_backend_fails_its_request_and_keeps_the_users_words(scen
 
     assert scene.end().failure is RunFailure.BACKEND_FAILED
     assert (scene.kinds()[Kind.USER_TEXT], scene.kinds()[Kind.ERROR_NOTED]) == (1, 1)
+
+
+def test_stream_that_cannot_be_opened_is_retried_like_any_failure(scene: Scene) -> None:
+    scene.turn(backend=lambda inner: Edgy(inner=inner, opens=False), patience=QUICK)
+
+    assert scene.end().status is RunStatus.COMPLETED
+    assert (scene.kinds()[Kind.REQUEST_DISPATCHED], scene.kinds()[Kind.ERROR_NOTED]) == (2, 1)
+
+
+def test_stream_that_fails_to_close_takes_nothing_back(scene: Scene) -> None:
+    """The finish was stated before; what happens to the connection afterwards is nobody's (RUN-2)."""
+    scene.turn(backend=lambda inner: Edgy(inner=inner, opens=True))
+
+    assert scene.end().status is RunStatus.COMPLETED
+    assert scene.kinds()[Kind.ERROR_NOTED] == 0
 
 
 def test_backend_that_cannot_be_made_again_fails_the_run(scene: Scene) -> None:

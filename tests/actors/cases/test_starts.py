@@ -140,6 +140,22 @@ def test_dispatch_that_cannot_be_stored_runs_no_tool(stage: MakeStage) -> None:
     scene.check_rest()
 
 
+def test_dispatch_that_cannot_be_stored_costs_no_sibling(stage: MakeStage) -> None:
+    """OP-3: the disk was full for one call's T1 while another call was running."""
+    both = turn(
+        step(call("look", "c1", path="a", wait_ms=400), call("bump", "c2", line="x"), CALLS)
+    )
+    scene = stage(play(both))
+
+    life = scene.live({"do": "send", "text": "go"}, full_at={"order": "dispatch", "when": "before"})
+
+    assert life.results[0]["failure"] == "storage", life
+    scene.turn()
+    found = [scene.result_shown(label)["status"] for label in ("c1", "c2")]
+    assert sorted(found) == ["not_started", "settled"]
+    scene.check_rest()
+
+
 def test_end_that_cannot_be_stored_is_not_reported(stage: MakeStage) -> None:
     """BR-19: the terminal waits for space; the run has no end before that."""
     scene = stage(play(PAY))
