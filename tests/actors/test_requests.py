@@ -169,7 +169,7 @@ def test_stream_that_cannot_be_opened_is_retried_like_any_failure(scene: Scene) 
 
 
 def test_stream_that_fails_to_close_takes_nothing_back(scene: Scene) -> None:
-    """The finish was stated before; what happens to the connection afterwards is nobody's (RUN-2)."""
+    """The finish was stated before; what becomes of the connection is nobody's (RUN-2)."""
     scene.turn(backend=lambda inner: Edgy(inner=inner, opens=True))
 
     assert scene.end().status is RunStatus.COMPLETED
