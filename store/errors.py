@@ -180,6 +180,18 @@ class SchemaUnknownError(CrashworthyError):
 
 
 @attrs.define(eq=False, kw_only=True)
+class SchemaAlteredError(CrashworthyError):
+    """Tables or indexes are not those that this version makes; nothing was written (STORE-11).
+
+    Attributes:
+        objects: The names of what is missing, foreign or different.
+    """
+
+    code: ClassVar[Code] = Code.SCHEMA_ALTERED
+    objects: tuple[str, ...]
+
+
+@attrs.define(eq=False, kw_only=True)
 class AcknowledgedFactsMissingError(CrashworthyError):
     """Facts that were acknowledged are gone: read-only until a person accepts the loss."""
 

@@ -11,9 +11,10 @@ from ..machines.facts.ids import RootId
 from ..machines.lifecycles.lease import LeaseState
 from . import epochs
 from .anchor import Anchor, Head, compare_anchor, open_anchor
+from .audit.form import foreign_objects
 from .connect import Connector, read_version
 from .epochs import Opener
-from .errors import AcknowledgedFactsMissingError
+from .errors import AcknowledgedFactsMissingError, SchemaAlteredError
 from .journal.evidence import SqlView
 from .migrate import migrate
 from .ownership.lock import OwnerLock, check_recorded_owner, take_owner_lock
@@ -88,6 +89,7 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
         LockReplacedError: `lock_replaced`.
         AcknowledgedFactsMissingError: `acknowledged_facts_missing`, unless `accept_loss`.
         DatabaseOfOtherRootError: `database_of_other_root`.
+        SchemaAlteredError: `schema_altered`.
         CrashworthyError: As `open_root`, `Connector.open_owner` and `migrate`.
     """
     with ExitStack() as stack:
@@ -108,6 +110,7 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
         # Named in the transaction that makes it: a database without a name is no root's, and one
         # that a kill left so could neither be opened nor looked at.
         migrate(door, MIGRATIONS, found=lambda txn: epochs.name_root(txn, root.root_id))
+        _refuse_altered(door)
         opener = Opener(host=means.host, since=means.since, held=lock.held)
         state, left = door.transact(lambda txn: _open_epoch(txn, root, opener, lost))
         if lost is not None:
@@ -127,6 +130,17 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
             opener=opener,
             means=means,
         )
+
+
+def _refuse_altered(door: WriteDoor) -> None:
+    """Refuse a database whose tables are not those of its version, before the first write.
+
+    Raises:
+        SchemaAlteredError: `schema_altered`, naming what differs.
+    """
+    differing = foreign_objects(lambda sql, params: fetch(door.connection, sql, params))
+    if differing:
+        raise SchemaAlteredError(objects=tuple(differing))
 
 
 def _close_untouched(door: WriteDoor, root: StateRoot, means: Means) -> None:

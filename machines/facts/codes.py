@@ -153,6 +153,7 @@ class Code(StrEnum):
     NEEDS_UPGRADE = "needs_upgrade"  # an older schema, which only an owner may migrate
     SCHEMA_NEWER = "schema_newer"  # written by a newer build; left unchanged
     SCHEMA_UNKNOWN = "schema_unknown"  # not a database of ours; left unchanged
+    SCHEMA_ALTERED = "schema_altered"  # a table or index is not what this version makes
     ROOT_PERMISSIONS = "root_permissions"  # others may reach the root or a file in it
     ROOT_MARKER_INVALID = "root_marker_invalid"  # the marker is absent or is not one of ours
     ROOT_COPIED = "root_copied"  # the directory is not the one that the marker names

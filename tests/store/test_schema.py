@@ -1,10 +1,12 @@
 """The schema of each version stays as released, and guards what the tables promise (STORE-11)."""
 
+import contextlib
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from crashworthy.store.errors import SchemaAlteredError
 from crashworthy.store.schema import NEWEST
 
 from .tale import Tale, open_here, whole_run
@@ -58,3 +60,20 @@ def test_last_guard_refuses_a_second_terminal(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.IntegrityError, match=r"facts\.run"):
             db.execute(INSERT, tuple(row.values()))
     db.close()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    ["DROP TABLE claims", "CREATE TABLE extra (x TEXT) STRICT", "DROP INDEX facts_terminal"],
+)
+def test_altered_tables_are_refused_before_anything_is_written(tmp_path: Path, harm: str) -> None:
+    open_here(tmp_path / "root").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "root" / "ledger.sqlite3")) as db:
+        db.execute(harm)
+        db.commit()
+
+    with pytest.raises(SchemaAlteredError):
+        open_here(tmp_path / "root")
+    with contextlib.closing(sqlite3.connect(tmp_path / "root" / "ledger.sqlite3")) as db:
+        ((epochs,),) = db.execute("SELECT count(*) FROM lease WHERE event = 'open'").fetchall()
+    assert epochs == 1
