@@ -267,6 +267,7 @@ async def _tool_workers(
 async def _drain(host: Host) -> None:
     """Admit nothing more; stop what runs, and leave alone what waits for a person (ASK-3)."""
     host.life.move(machine.Drain())
+    host.kernel.closing = True
     with trio.CancelScope(shield=True), trio.move_on_after(host.settings.grace_s):
         for name in tuple(host.kernel.active):
             if not host.waits(name):

@@ -91,6 +91,9 @@ class Kernel:
     """Starts, stops, answers and re-attaches runs of one owned store.
 
     Every task it starts lives in `nursery`, which the host owns.
+
+    Attributes:
+        closing: The host drains: what ends now is followed by nothing.
     """
 
     store: Store
@@ -101,6 +104,7 @@ class Kernel:
     historian: Historian
     snapshots: Callable[[Spine], Snapshots]
     waiting: Waiting = attrs.field(factory=Waiting)
+    closing: bool = False
     active: dict[str, Active] = attrs.field(factory=_no_runs)
     _stopping: dict[str, trio.Lock] = attrs.field(factory=dict[str, trio.Lock])
 
@@ -305,7 +309,9 @@ class Kernel:
             return
 
     async def go_on(self, session: str, means: Means) -> None:
-        """Open the next turn if a follow-up waits for it (RUN-6)."""
+        """Open the next turn if a follow-up waits for it and nobody closes the host (RUN-6)."""
+        if self.closing:
+            return
         queued = queued_messages(self.store, session, Pending.MESSAGE_FOLLOW_UP)
         if queued:
             try:

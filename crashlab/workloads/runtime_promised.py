@@ -5,7 +5,6 @@ from typing import Final
 from ..workload import Promise
 from .promised import (
     ACKED_IS_DURABLE,
-    ANCHORED,
     DURABLE_BEFORE,
     NEVER_UNSTARTED,
     ONE_END,
@@ -57,7 +56,6 @@ RUNTIME_PROMISES: Final = (
     ONE_END,
     NEVER_UNSTARTED,
     DURABLE_BEFORE,
-    ANCHORED,
     REPAIR_REACHES_NOBODY,
     SHOWN_IS_DURABLE,
     HISTORY_IS_STRICT,

@@ -137,3 +137,23 @@ def test_close_of_the_host_stops_what_runs_and_keeps_what_waits(
     first = scene.reopen()
     assert set(first.recovery["runs"].values()) <= {"keep_waiting"}
     scene.check()
+
+
+def test_follow_up_opens_the_next_turn_but_not_of_a_closing_host(stage: MakeStage) -> None:
+    """RUN-6: taken once, by the next opening; a host that closes opens nothing any more."""
+    slow = turn(step({"delay_ms": 400}, {"text": "one"}, STOP), user="go")
+    more = turn(step({"text": "two"}, STOP), user="more")
+    scene = stage(play(slow, more))
+    sent = {"do": "send", "text": "go", "until": "request_dispatched"}
+
+    closed = scene.live(sent, {"do": "follow_up", "text": "more"})
+    assert closed.status == 0, closed.errors
+    assert scene.kinds().count("run_opened") == 1
+    assert scene.kinds().count("message_returned") == 1, "a stop takes it off the queue"
+    scene.check_rest()
+
+    live = scene.live(sent, {"do": "follow_up", "text": "more"}, {"do": "sleep", "s": 1.5})
+    assert live.status == 0, live.errors
+    assert scene.kinds().count("run_opened") == 3
+    assert scene.kinds().count("message_taken") == 1
+    scene.check_rest()
