@@ -206,11 +206,18 @@ def watched_by(watcher: Watcher) -> ConnectionType:
 def watch_foreign_connections(report: Callable[[str], None]) -> None:
     """Report every SQLite connection that this process opens from now on outside the wrapper.
 
-    An audit hook cannot be removed again: call it only in a process that is about to end.
+    A database without a file is let pass: it holds nothing that a death could leave behind. A hook
+    cannot be removed again: call it only in a process that is about to end.
     """
+    fileless = False
 
     def hook(event: str, args: tuple[object, ...]) -> None:
-        if event == "sqlite3.connect/handle" and not isinstance(args[0], WatchedConnection):
+        nonlocal fileless
+        if event == "sqlite3.connect":
+            fileless = args[0] in {"", ":memory:"}
+        elif event == "sqlite3.connect/handle" and not (
+            fileless or isinstance(args[0], WatchedConnection)
+        ):
             report("a connection that was not opened with the factory of the lab")
 
     sys.addaudithook(hook)

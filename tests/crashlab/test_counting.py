@@ -1,6 +1,9 @@
 """A watched connection reports every step, and SQLite's own trace proves that none is missing."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -9,6 +12,7 @@ import attrs
 import pytest
 
 from crashworthy.crashlab.counting import Site, driver_error, watched_by
+from crashworthy.crashlab.workload import import_path
 
 
 @attrs.define
@@ -138,3 +142,24 @@ def test_two_factories_do_not_share_a_watcher(tmp_path: Path) -> None:
 def test_driver_error_carries_the_code_of_its_name() -> None:
     error = driver_error("SQLITE_FULL", "planted")
     assert (error.sqlite_errorcode, error.sqlite_errorname) == (sqlite3.SQLITE_FULL, "SQLITE_FULL")
+
+
+def test_foreign_connection_is_reported_unless_it_has_no_file(tmp_path: Path) -> None:
+    """An audit hook stays for ever, so the process that has it is one of its own."""
+    script = (
+        "import sqlite3, sys\n"
+        "from crashworthy.crashlab.counting import watch_foreign_connections\n"
+        "reports = []\n"
+        "watch_foreign_connections(reports.append)\n"
+        "for database in ('', ':memory:', sys.argv[1]):\n"
+        "    sqlite3.connect(database).close()\n"
+        "    print(len(reports))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "a.db")],
+        env={**os.environ, "PYTHONPATH": import_path()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["0", "0", "1"]
