@@ -218,7 +218,10 @@ class _Decoder(Protocol):
 
 def _clean(data: bytes) -> tuple[str, tuple[Loss, ...]]:
     text, losses = repair_text(data)
-    return text, tuple(Loss(path="output", reason=loss.reason, count=loss.count) for loss in losses)
+    # Plain text: a fact takes no member of an enum for it, and the outcome would be lost.
+    return text, tuple(
+        Loss(path="output", reason=loss.reason.value, count=loss.count) for loss in losses
+    )
 
 
 def _marker(cut_bytes: int, *, kept: bool) -> str:

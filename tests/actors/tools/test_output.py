@@ -19,6 +19,8 @@ from crashworthy.actors.tools.output import (
     Window,
 )
 from crashworthy.machines.facts.digests import Domain, digest
+from crashworthy.machines.facts.model import FunctionResponse
+from crashworthy.machines.facts.packing import packer
 
 
 class MemorySpool:
@@ -93,6 +95,18 @@ def test_unclean_bytes_are_repaired_and_counted() -> None:
     found = record(OutputRule(), b"a\xff\xfeb\0")
     assert found.inline == "a\ufffd\ufffdb\0"
     assert [(loss.path, loss.count) for loss in found.losses] == [("output", 2)]
+
+
+@pytest.mark.proves("BYTE-3")
+def test_outcome_of_unclean_bytes_can_be_stored() -> None:
+    """A member of an enum is equal to its text, and yet no fact takes it."""
+    found = record(OutputRule(), b"a\xff")
+    response = FunctionResponse(
+        label="c", name="shell", result=found.inline, is_error=False, losses=found.losses
+    )
+    packed = packer(FunctionResponse)(response)
+    assert isinstance(packed, dict)
+    assert packed["losses"] == [{"path": "output", "reason": "text_replaced", "count": 1}]
 
 
 @given(
