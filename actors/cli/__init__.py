@@ -132,6 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         What the command returned; 2 for wrong usage; 3 when it was refused with a code, or the
         environment failed; 130 or 141 when Ctrl-C or a closed pipe ended it.
     """
+    _open_closed_streams()
     words = tuple(sys.argv[1:] if argv is None else argv)
     # Our own options take no value, so the first word that is not an option is the command.
     at = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
@@ -157,8 +158,45 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has enough of it; nothing of ours is to be flushed into it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_output_up()
         return EXIT_PIPE
+    except OSError as error:
+        # What the product touches is typed where it is touched: this is standard output, or a file
+        # that the words name.
+        _tell_failed_output(name, error)
+        _give_output_up()
+        return EXIT_REFUSED
+
+
+def _tell_failed_output(name: str, error: OSError) -> None:
+    from ...store.errors import StorageError, file_step  # noqa: PLC0415 - loads much (HOUSE-4)
+
+    try:
+        with file_step("output"):
+            raise error
+    except StorageError as typed:
+        place = "standard output" if error.filename is None else repr(error.filename)
+        print(f"crashworthy {name}: {typed}\n  Cannot be used: {place}.", file=sys.stderr)
+
+
+def _open_closed_streams() -> None:
+    """Give a process without standard streams empty ones.
+
+    Where one is closed, Python has None for it, and the next file of ours would take its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "r" if number == 0 else "w"
+            fd = os.open(os.devnull, os.O_RDWR)
+            if fd != number:
+                os.dup2(fd, number)
+                os.close(fd)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _give_output_up() -> None:
+    """Flush nothing more to a standard output that takes nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _tell(name: str, error: CrashworthyError, *, as_json: bool) -> None:

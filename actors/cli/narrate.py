@@ -104,7 +104,7 @@ class Narrator:
                 self.paper.line(visible(text))
             case _, FunctionCall() as call:
                 args = call.args if isinstance(call.args, dict) else {}
-                words = f"{call.name}: {visible(shown(args))}"
+                words = visible(f"{call.name}: {shown(args)}")
                 self.paper.line(f"-> {self.paper.fit(words, 3)}", Tone.BOLD)
             case Outcome() as outcome, FunctionResponse() as response:
                 self._outcome(outcome, response, streamed=told in self._told)

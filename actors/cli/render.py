@@ -69,7 +69,7 @@ class Renderer:
                 self.paper.line(f"   {part.text}", Tone.YELLOW)
 
     def _tool(self, part: t.ToolPart) -> None:
-        words = f"-> {part.name}: {visible(part.args.text)}"
+        words = visible(f"-> {part.name}: {part.args.text}")
         self.paper.line(self.paper.fit(words), Tone.BOLD)
         for ask in part.asks:
             self._ask(ask)

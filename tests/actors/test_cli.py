@@ -96,3 +96,30 @@ def test_command_refuses_to_start_when_asserts_are_disabled() -> None:
     run = _run("prove", flags=("-O",))
     assert run.returncode == 3
     assert f"[{Code.ASSERTS_DISABLED}]" in run.stderr
+
+
+def _run_in_shell(words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m crashworthy {words}"],
+        env={**os.environ, "PYTHONPATH": _SOURCES},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_command_needs_no_standard_streams(closed: str, tmp_path: Path) -> None:
+    """A supervisor may start it without them, and files of ours must not get their numbers."""
+    script = tmp_path / "absent.toml"
+    run = _run_in_shell(f"run hello --script {script} --root {tmp_path / 'log'} {closed}")
+    assert run.returncode == 3
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+def test_output_that_takes_nothing_is_told_with_a_code_and_status_3() -> None:
+    run = _run_in_shell("prove --plant list > /dev/full")
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"crashworthy prove: [{Code.STORAGE_FULL}] stage='output'")
+    assert "Traceback" not in run.stderr
