@@ -99,6 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy crash",
         description="Kill a workload at each boundary, reopen it, and check every promise.",
+        epilog="Exit status: 0 clean, 1 a promise is broken or a death was not reached, 2 wrong"
+        " usage.",
     )
     add = parser.add_argument
     add("--workload", default="", help=f"a built-in name ({known}) or module:factory")

@@ -11,6 +11,7 @@ from typing import Final
 import attrs
 
 from ...machines.facts.text import is_clean
+from ..workspace import FOLDER
 from .boundary import (
     Access,
     Boundary,
@@ -56,8 +57,9 @@ def workspace_boundary(root: str, *, hidden: tuple[str, ...] = ()) -> Boundary:
         denies=tuple(
             FileScope(path=path, access=Access.READ, reach=Reach.SUBTREE) for path in hidden
         ),
-        # A write below .git runs code later (hooks, filters), outside of any boundary.
-        protected=(f"{root.rstrip('/')}/.git",),
+        # A write below .git runs code later (hooks, filters), outside of any boundary; one below
+        # our folder makes the directory another workspace (WORK-1).
+        protected=(f"{root.rstrip('/')}/.git", f"{root.rstrip('/')}/{FOLDER}"),
         fold_case=sys.platform == "darwin",
     )
 
@@ -87,6 +89,8 @@ def canonical_path(root: str, path: str, *, follow: bool) -> str:
             found = str(joined.parent.resolve() / joined.name)
     except (RuntimeError, OSError) as error:  # Python before 3.13 reports a loop as RuntimeError.
         raise PathInvalidError(reason="the links on the way go round in a circle") from error
+    except UnicodeEncodeError as error:
+        raise PathInvalidError(reason="no name in the encoding of this process") from error
     if not is_clean(found):
         raise PathInvalidError(reason="a directory on the way has no clean name")
     return found

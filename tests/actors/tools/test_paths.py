@@ -74,6 +74,7 @@ def test_hidden_and_protected_paths_are_denied_however_reached(place: Workspace)
         ("../state/x", Access.READ),
         (".git/config", Access.WRITE),
         ("sub/../.git/hooks/pre-commit", Access.WRITE),
+        (".crashworthy/workspace", Access.WRITE),
     ]:
         with pytest.raises(PathDeniedError):
             permitted_path(place, path, access)
