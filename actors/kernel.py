@@ -441,4 +441,15 @@ def refuse_drift(name: str, opened: RunOpened, means: Means) -> None:
     for field in attrs.fields(type(opened.profile)):
         then, now = getattr(opened.profile, field.name), getattr(means.profile, field.name)
         if then != now:
-            raise ProfileDriftError(run=name, field=field.name, opened=str(then), now=str(now))
+            before, after = _difference(then, now)
+            raise ProfileDriftError(run=name, field=field.name, opened=before, now=after)
+
+
+def _difference(then: object, now: object) -> tuple[str, str]:
+    """Return both sides as text; of two lists, such as tools, only what the other has not."""
+    if isinstance(then, tuple) and isinstance(now, tuple) and set(then) != set(now):
+        return (
+            ", ".join(str(one) for one in then if one not in now),
+            ", ".join(str(one) for one in now if one not in then),
+        )
+    return str(then), str(now)

@@ -65,7 +65,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _text(parser: argparse.ArgumentParser, args: argparse.Namespace) -> str:
+    if args.key == "":
+        parser.error("argument --key: an empty key names nothing")
     if args.text is not None and args.text != "-":
+        if not args.text.strip():
+            parser.error("say what to do: TEXT is empty")
         return str(args.text)
     if sys.stdin.isatty():
         parser.error("say what to do, or give it on standard input")

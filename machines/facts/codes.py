@@ -262,5 +262,7 @@ class CrashworthyError(Exception):
 
     def __str__(self) -> str:
         """Return `[code] field=value, ...`."""
-        fields = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in attrs.fields(type(self)))
-        return f"[{self.code}] {fields}"
+        facts = ((field.name, getattr(self, field.name)) for field in attrs.fields(type(self)))
+        # A word of ours is told as a reader may type it, not as Python spells it.
+        told = (f"{n}={(str(v) if isinstance(v, StrEnum) else v)!r}" for n, v in facts)
+        return f"[{self.code}] {', '.join(told)}"

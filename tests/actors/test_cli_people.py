@@ -81,6 +81,20 @@ def test_yes_gives_approvals_but_answers_no_question(desk: Desk) -> None:
     assert ask in desk.ask("pending").out
 
 
+def test_refused_agent_is_told_only_the_tools_that_differ(desk: Desk) -> None:
+    (desk.workspace / "mine.py").write_text(
+        "import crashworthy\n@crashworthy.tool\ndef mine() -> int:\n"
+        '    """Return one."""\n    return 1\n',
+        "utf-8",
+    )
+    script = desk.script(ASKS)
+    run, _ask = _leave_open(desk, script)
+    other = desk.type("resume", run, "--script", script, "--tools", "mine")
+    assert other.status == 3
+    assert "field='tools', opened='', now=\"ToolProfile(name='mine'" in other.err
+    assert other.err.count("ToolProfile") == 1
+
+
 def test_other_agent_cannot_take_up_a_run_that_still_waits(desk: Desk) -> None:
     """CONT-5: what a person approved was approved for this model, these tools, this policy."""
     script = desk.script(ASKS)

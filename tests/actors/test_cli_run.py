@@ -136,7 +136,14 @@ def test_text_on_standard_input_is_taken_whole_with_its_nuls(desk: Desk) -> None
 
 @pytest.mark.parametrize(
     "words",
-    [("run", "x"), ("run", "x", "--steps-max", "0", "--script", "s"), ("answer",), ("at", "one")],
+    [
+        ("run", "x"),
+        ("run", "x", "--steps-max", "0", "--script", "s"),
+        ("run", " ", "--script", "s"),
+        ("run", "x", "--key", "", "--script", "s"),
+        ("answer",),
+        ("at", "one"),
+    ],
     ids=" ".join,
 )
 def test_wrong_usage_is_status_2_and_touches_nothing(words: tuple[str, ...], desk: Desk) -> None:

@@ -94,7 +94,7 @@ def test_dispatch_is_refused_and_outcome_is_tried_when_on_probation(rig: Rig) ->
     rig.faults.plan("before", "COMMIT", "SQLITE_FULL")  # the probe
     dispatch, outcome = Ticket(rig.append("t1"), needs_clean=True), Ticket(rig.append("outcome"))
     rig.batcher.commit([dispatch, outcome])
-    with pytest.raises(StoreOnProbationError, match=r"probe_code=<Code\.STORAGE_FULL"):
+    with pytest.raises(StoreOnProbationError, match=r"probe_code='storage_full'"):
         dispatch.result()
     assert outcome.result() == 1
     assert rig.door.health == Health.PROBATION

@@ -1,5 +1,6 @@
 """The write door commits all or nothing, and knows when it does not know."""
 
+import contextlib
 import resource
 import signal
 import sqlite3
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crashworthy.machines.facts.json_values import TextUncleanError
 from crashworthy.store.errors import (
     CommitOutcomeUnknownError,
     ConstraintRefusedError,
@@ -19,6 +21,7 @@ from crashworthy.store.errors import (
     StorePoisonedError,
     TransactionLostError,
 )
+from crashworthy.store.sql import fetch
 from crashworthy.store.txn import Health, Txn
 
 from .conftest import StartChild
@@ -277,3 +280,13 @@ def test_door_raises_forked_in_a_child_and_serves_its_parent(
 ) -> None:
     child = start_child(FORKING, tmp_path / "ledger.sqlite3")
     assert [child.hear(), child.hear()] == ["42", "[(0,)]"]
+
+
+@pytest.mark.proves("BYTE-3")
+def test_parameter_without_a_utf_8_form_is_refused_by_its_code() -> None:
+    """A person may type any bytes as the name of a run; that is no fault of ours."""
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as connection,
+        pytest.raises(TextUncleanError, match=r"^\[unclean_text\] .* at offset 1$"),
+    ):
+        fetch(connection, "SELECT ?", ("a\udcff",))
