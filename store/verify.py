@@ -26,7 +26,7 @@ from .audit.tables import Tables, open_scratch
 from .audit.walk import Walk
 from .blobs import BlobStore
 from .connect import Connector
-from .errors import AcknowledgedFactsMissingError, DatabaseDamagedError
+from .errors import AcknowledgedFactsMissingError, DatabaseDamagedError, StoreNotFoundError
 from .ownership.root import StateRoot, look_at_root
 from .sql import Row, fetch
 
@@ -64,7 +64,7 @@ def verify(
         connector: Opens the connection.
 
     Raises:
-        StoreNotFoundError: `not_found`.
+        StoreNotFoundError: `not_found`, where nothing was ever acknowledged either.
         NeedsUpgradeError: `needs_upgrade`.
         SchemaNewerError: `schema_newer`.
         SchemaUnknownError: `schema_unknown`.
@@ -85,7 +85,13 @@ def verify(
             anchored=anchored,
             blobs=blobs,
         )
-        return verification.report(problem, file_check=file_check)
+        try:
+            return verification.report(problem, file_check=file_check)
+        except StoreNotFoundError:
+            if anchored is None or anchored.ordinal == 0:
+                raise
+            # The tables of a young log lie in its WAL alone, which may be lost.
+            return verification.report_emptied(problem, anchored)
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -132,6 +138,14 @@ class _Verification:
             head = self._check_rows(head)
         if file_check:
             self._check_file()
+        return self._report(problem, head)
+
+    def report_emptied(self, problem: CrashworthyError | None, anchored: Head) -> Report:
+        """Say that everything that was acknowledged is missing."""
+        self._add_missing(anchored.ordinal, last=0)
+        return self._report(problem, Head(ordinal=0, chain=root_start(self.root.root_id)))
+
+    def _report(self, problem: CrashworthyError | None, head: Head) -> Report:
         return Report(
             root_id=self.root.root_id,
             problem=None if problem is None else problem.code,
@@ -253,15 +267,18 @@ class _Verification:
         try:
             compare_anchor(self.anchored, head, chain_at)
         except AcknowledgedFactsMissingError as error:
-            self.findings.add(
-                Finding(
-                    check=Check.ANCHOR,
-                    code=error.code,
-                    detail=f"acknowledged up to {error.anchored_ordinal}",
-                    ordinal=min(error.anchored_ordinal, last + 1),
-                )
-            )
+            self._add_missing(error.anchored_ordinal, last=last)
         return head
+
+    def _add_missing(self, anchored: int, *, last: int) -> None:
+        self.findings.add(
+            Finding(
+                check=Check.ANCHOR,
+                code=Code.ACKNOWLEDGED_FACTS_MISSING,
+                detail=f"acknowledged up to {anchored}",
+                ordinal=min(anchored, last + 1),
+            )
+        )
 
     # --- SQLite's own word ---
 

@@ -403,6 +403,27 @@ def test_head_behind_the_anchor_is_missing_facts_above_all_else(log: Path) -> No
     assert (Check.ANCHOR, Code.ACKNOWLEDGED_FACTS_MISSING, last + 1) in told(report)
 
 
+@pytest.mark.proves("STORE-9a")
+@pytest.mark.parametrize("gone", [False, True], ids=["emptied", "removed"])
+def test_log_that_lost_all_its_tables_is_missing_facts_and_no_absent_store(
+    log: Path, *, gone: bool
+) -> None:
+    last = len(fact_rows(log))
+    for name in ("ledger.sqlite3", "ledger.sqlite3-wal", "ledger.sqlite3-shm"):
+        (log / name).unlink(missing_ok=True)
+    if not gone:
+        (log / "ledger.sqlite3").touch(mode=0o600)
+    anchor = open_anchor(log / "anchor")
+    anchor.write(Head(ordinal=last, chain="4" * 64))
+    anchor.close()
+
+    report = verify(log)
+
+    assert report.status is Status.FACTS_MISSING
+    assert (report.facts, report.head.ordinal) == (0, 0)
+    assert told(report) == [(Check.ANCHOR, Code.ACKNOWLEDGED_FACTS_MISSING, 1)]
+
+
 def test_blob_that_a_fact_names_is_read_where_that_is_asked_for(tmp_path: Path) -> None:
     place = tmp_path / "root"
     store = open_here(place)
