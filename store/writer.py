@@ -157,9 +157,10 @@ class Writer:
         self._driver_gone = anyio.Event()
         task_status.started()
         try:
-            while batch := await self._next_batch():
-                if await self._settle(batch):
-                    await self.runner.run(self.checkpointer.passive)
+            async with self.runner.serving() as served:
+                while batch := await self._next_batch(served):
+                    if await self._settle(batch, served):
+                        await served.run(self.checkpointer.passive)
         finally:
             self._closing = True
             self._refuse_queued()
@@ -190,7 +191,7 @@ class Writer:
     def _is_driven(self) -> bool:
         return self._driver_gone is not None and not self._driver_gone.is_set()
 
-    async def _next_batch(self) -> list[Queued]:
+    async def _next_batch(self, served: Runner) -> list[Queued]:
         """Wait for units and take as many as one transaction may hold; none when closing."""
         while True:
             await anyio.lowlevel.checkpoint_if_cancelled()
@@ -204,7 +205,7 @@ class Writer:
             with anyio.move_on_after(self.idle_s) as idle:
                 await self._wake.wait()
             if idle.cancelled_caught:
-                await self.runner.run(self.checkpointer.passive)
+                await served.run(self.checkpointer.passive)
 
     def _take(self) -> list[Queued]:
         """Take queued units in order; nothing is awaited here, so withdrawing cannot interleave."""
@@ -227,10 +228,10 @@ class Writer:
                 left.round = self._round
         return batch
 
-    async def _settle(self, batch: list[Queued]) -> bool:
+    async def _settle(self, batch: list[Queued], served: Runner) -> bool:
         """Commit and answer `batch`; tell whether a checkpoint is due."""
         try:
-            due = await self.runner.run(lambda: self._commit(batch))
+            due = await served.run(lambda: self._commit(batch))
         except BaseException:
             # A mistake of ours or a simulated death: nobody knows what is durable.
             self.batcher.door.poison()
