@@ -13,6 +13,7 @@ from ..runtime import RunHandle, Runtime, Session, Settings, open_runtime
 from ..sync import last_words
 from .exits import Exit
 from .narrate import Narrator
+from .owning import tell_workers
 from .place import Place, prepare
 from .prompts import Prompter, Voice
 from .story import JsonStory, Result, Story, TextStory
@@ -59,6 +60,7 @@ async def _execute(job: Job) -> int:
     )
     prompter = Prompter(voice=job.voice, narrator=narrator, paper=narrator.paper)
     async with open_runtime(job.settings) as runtime:
+        tell_workers(runtime.host)
         session = await _session(runtime, job)
         known = frozenset(fact.id for fact in session.facts())
         begun: list[RunHandle] = []

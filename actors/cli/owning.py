@@ -5,9 +5,12 @@ from typing import TypeVar
 
 import trio
 
+from ...machines.recovery.parks import EXPLANATIONS, Park
+from ...store.ownership.workers import WorkersProof
 from ..host import Host, HostSettings, open_host
 from ..runtime import tell_history
 from .place import Place
+from .terminal import tell
 
 T = TypeVar("T")
 
@@ -23,6 +26,14 @@ def decide(place: Place, work: Callable[[Host], Awaitable[T]]) -> T:
 
     async def owned() -> T:
         async with open_host(HostSettings(root=place.root, make=False), tell_history) as host:
+            tell_workers(host)
             return await work(host)
 
     return trio.run(owned)
+
+
+def tell_workers(host: Host) -> None:
+    """Say so when workers of an earlier owner are not proven gone: what they left stays open."""
+    if host.store.proof is WorkersProof.WORKER_ALIVE:
+        why = EXPLANATIONS[Park.WORKER_ALIVE]
+        tell(f"[{Park.WORKER_ALIVE.value}] {why.sentence}\n  {why.action}")

@@ -63,11 +63,11 @@ EXPLANATIONS: Final[Mapping[Park, Explanation]] = MappingProxyType(
         ),
         Park.WORKER_ALIVE: _why(
             "A worker of an earlier owner may still be acting, so nothing is concluded yet.",
-            "End the named processes or wait for them, then open the root again.",
+            "End the processes that it started or wait for them, then open the root again.",
         ),
         Park.EFFECT_NOT_LOCAL: _why(
-            "The call acts on another machine, where no lock here can prove that it ended.",
-            "Check the remote system, then state whether the effect happened.",
+            "The call may act outside of this machine, where no lock can prove that it ended.",
+            "Check everything it may have changed, then state whether the effect happened.",
         ),
         Park.WAITING_FOR_PERSON: _why(
             "The run waits for an answer.",

@@ -1,6 +1,9 @@
 """`run` is durable from its first word: killed, stopped, repeated or raced, its log is right."""
 
+import json
+import shlex
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +45,30 @@ def test_run_killed_in_a_tool_is_told_as_unknown_by_the_next_owner(desk: Desk) -
     after = desk.ask("show", run)
     assert "unknown" in after.out
     assert "owner_lost" in after.out
+    assert verify(desk.root).status is Status.CLEAN
+
+
+def test_next_owner_says_that_a_worker_got_away_and_settles_nothing(desk: Desk) -> None:
+    """OWN-2: what left the process group of its worker may still act, and cannot be ended."""
+    (desk.workspace / "away.py").write_text(
+        "import os, time\nos.setsid()\nprint('away', flush=True)\n"
+        "os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\ntime.sleep(9)\n",
+        "utf-8",
+    )
+    command = json.dumps(f"{shlex.quote(sys.executable)} away.py & sleep 30")
+    script = (
+        f'[[turn]]\n[[turn.step]]\nevent = [{{ call = "shell", args = {{ command = {command} }} }},'
+        ' { finish = "tool_calls" }]\n'
+    )
+    typed = desk.start("run", "Go away.", "--yes", "--script", desk.script(script))
+    typed.until_output()
+    typed.kill()
+    run = str(typed.seen[0]["run"])
+
+    other = desk.type("run", "x", "--script", desk.script(HELLO, "other.toml"))
+
+    assert (other.status, "[worker_alive]" in other.err) == (0, True)
+    assert "unowned" in desk.ask("show", run).out
     assert verify(desk.root).status is Status.CLEAN
 
 
