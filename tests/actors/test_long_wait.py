@@ -12,8 +12,10 @@ from crashworthy.actors.backends.scripted import ScriptedBackend
 from crashworthy.actors.means import Patience
 from crashworthy.actors.runtime import Settings, host_settings, open_runtime
 from crashworthy.actors.tools.contract import Place, Tool
-from crashworthy.machines.facts.vocabulary import AnswerDecision, RunStatus
+from crashworthy.machines.facts.vocabulary import AnswerDecision, Kind, RunStatus
 from crashworthy.store.runner import InlineRunner
+
+from .scene import until
 
 HOURS = 3600
 DEPLOY = {"call": "deploy", "label": "c1", "args": {}}
@@ -69,6 +71,7 @@ async def test_answer_after_ten_hours_lets_the_run_go_on(
     async with open_runtime(settings, inline) as runtime:
         session = await runtime.create_session()
         run = await session.send("go")
+        await until(runtime, run, Kind.ASK_OPENED)
         for _ in range(10):
             await trio.sleep(HOURS)
             assert run.waits
