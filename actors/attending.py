@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Final
 
 import attrs
@@ -140,9 +140,14 @@ class Attendant:
         # A stop writes the end after the work is over. Its event may be one that was dropped.
         while handle.end() is None and not handle.waits:  # noqa: ASYNC110 - nothing else tells
             await trio.sleep(_LOOK_S)
-        with suppress(trio.WouldBlock, trio.EndOfChannel):
-            while True:
-                self._see(events.receive_nowait(), handle)
+        # One reader keeps the order; what it was handed last is shown before we run again.
+        while events.statistics().current_buffer_used:
+            await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        if not events.statistics().open_send_channels:
+            # We fell behind and were dropped: pieces are lost to us, facts are in the log.
+            for fact in self.runtime.session(handle.session).facts():
+                self._see(Committed(event=fact), handle)
         rest.set()
 
     def _see(self, event: LiveEvent, handle: RunHandle) -> None:

@@ -43,7 +43,7 @@ class Narrator:
     held: bool = False
     _kept: list[LiveEvent] = attrs.field(factory=list[LiveEvent], init=False)
     _stream: str | None = attrs.field(default=None, init=False)
-    _told: set[str] = attrs.field(factory=set[str], init=False)
+    _told: dict[str, int] = attrs.field(factory=dict[str, int], init=False)
     _line_open: bool = attrs.field(default=False, init=False)
 
     def show(self, event: LiveEvent) -> None:
@@ -73,7 +73,7 @@ class Narrator:
         if piece.subject != self._stream:
             self._break()
             self._stream = piece.subject
-        self._told.add(piece.subject)
+        self._told[piece.subject] = self._told.get(piece.subject, 0) + len(piece.text)
         text = visible(piece.text)
         if piece.of is PieceOf.TEXT:
             self.paper.piece(text)
@@ -100,8 +100,10 @@ class Narrator:
             return
         self._break()
         match event.actions, event.content:
-            case _, Text(text=text) if event.kind is Kind.MODEL_TEXT and told not in self._told:
-                self.paper.line(visible(text))
+            case _, Text(text=text) if event.kind is Kind.MODEL_TEXT:
+                # Shown again where pieces of it were lost to a terminal that fell behind.
+                if told is None or self._told.get(told) != len(text):
+                    self.paper.line(visible(text))
             case _, FunctionCall() as call:
                 args = call.args if isinstance(call.args, dict) else {}
                 words = visible(f"{call.name}: {shown(args)}")

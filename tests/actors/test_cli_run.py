@@ -72,6 +72,22 @@ def test_next_owner_says_that_a_worker_got_away_and_settles_nothing(desk: Desk) 
     assert verify(desk.root).status is Status.CLEAN
 
 
+def test_terminal_that_falls_behind_shows_every_fact_and_the_whole_text(desk: Desk) -> None:
+    """A model may be faster than any terminal; what was shown live is then made good at the end."""
+    text = " ".join(f"w{number}" for number in range(9000))
+    script = desk.script(
+        f'[[turn]]\n[[turn.step]]\nevent = [{{ text = "{text}", pieces = 20000 }},'
+        ' { finish = "stop" }]\n'
+    )
+    lines = desk.run(script).lines()
+    assert kinds(lines)[-3:] == ["model_text", "request_settled", "run_ended"]
+    shown = "".join(str(line["text"]) for line in lines if line["type"] == "piece")
+    assert text.startswith(shown)
+    typed = desk.type("run", "x", "--script", script)
+    assert text in typed.out
+    assert "== completed" in typed.out
+
+
 def test_run_of_a_known_key_is_found_and_not_executed_again(desk: Desk) -> None:
     words = ("run", "Count.", "--yes", "--json", "--key", "k1", "--script", desk.script(ASKS))
     first, again = desk.type(*words), desk.type(*words)
