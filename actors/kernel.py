@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 import attrs
 import trio
@@ -447,9 +447,12 @@ def refuse_drift(name: str, opened: RunOpened, means: Means) -> None:
 
 def _difference(then: object, now: object) -> tuple[str, str]:
     """Return both sides as text; of two lists, such as tools, only what the other has not."""
-    if isinstance(then, tuple) and isinstance(now, tuple) and set(then) != set(now):
-        return (
-            ", ".join(str(one) for one in then if one not in now),
-            ", ".join(str(one) for one in now if one not in then),
-        )
-    return str(then), str(now)
+    told = str(then), str(now)
+    if isinstance(then, tuple) and isinstance(now, tuple):
+        before, after = cast("tuple[object, ...]", then), cast("tuple[object, ...]", now)
+        if set(before) != set(after):
+            return (
+                ", ".join(str(one) for one in before if one not in after),
+                ", ".join(str(one) for one in after if one not in before),
+            )
+    return told
