@@ -46,8 +46,8 @@ class Contract:
     text: str
     parameters: tuple[tuple[str, object], ...]
     pre: tuple[CodeType, ...]
-    _body: _Body
-    _names: dict[str, object]
+    _body: _Body = attrs.field(alias="body")
+    _names: dict[str, object] = attrs.field(alias="names")
 
     def applies(self, values: Sequence[object]) -> bool:
         """Say whether the preconditions hold for these arguments."""

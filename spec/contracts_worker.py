@@ -10,7 +10,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from crosshair.core_and_libs import MessageType, analyze_function, run_checkables
+from crosshair.core_and_libs import (
+    MessageType,
+    analyze_function,  # pyright: ignore[reportUnknownVariableType]  # a bare Callable there
+    run_checkables,
+)
 from crosshair.options import AnalysisKind, AnalysisOptionSet
 
 if TYPE_CHECKING:

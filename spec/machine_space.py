@@ -206,12 +206,13 @@ class MachineSpace:
             matched = self.table.matching(state, seen)
             if not matched:
                 continue
+            taken = matched[0]
             if len(matched) > 1:
                 rows = ", ".join(line.id for line in matched)
                 claim = "at most one row admits an event (H4)"
                 detail = f"{readable(state)} on {readable(seen)}: {rows}"
                 findings.append(Finding(id=DETERMINISM, claim=claim, detail=detail))
-            after, row_id = self.table.evolve(state, seen, matched[0]), matched[0].id
+            after, row_id = self.table.evolve(state, seen, taken), taken.id
             step = Step(state, seen, (row_id,), after)
             findings += [_against(inv, _shown(step)) for inv in steps if not inv.holds(step)]
             inside, low = self._placed(after)

@@ -47,8 +47,8 @@ class Anchor:
     """
 
     head: Head | None
-    _fd: int
-    _counter: int
+    _fd: int = attrs.field(alias="fd")
+    _counter: int = attrs.field(alias="counter")
     probe: Probe
 
     def write(self, head: Head) -> None:

@@ -34,7 +34,7 @@ class Reader:
 
     connection: sqlite3.Connection
     immutable: bool = False
-    _path: Path
+    _path: Path = attrs.field(alias="path")
     _copy: tempfile.TemporaryDirectory[str] | None = None
 
     def fetch(self, sql: str, params: Params = ()) -> list[Row]:

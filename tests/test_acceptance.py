@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -64,7 +65,7 @@ def faults(entry: dict[str, object]) -> Iterator[str]:
     (kind,) = kinds
     value = entry[kind]
     if kind == "test":
-        for name in value if isinstance(value, list) and value else ["nothing::named"]:
+        for name in cast("list[object]", value) if isinstance(value, list) and value else ["::"]:
             path, _, function = str(name).partition("::")
             if not (ROOT / path).is_file() or function not in names_in(path):
                 yield f"no test {name}"

@@ -283,7 +283,7 @@ def _hint_schema(hint: object, place: str) -> dict[str, Json]:
         return _described(_hint_schema(arguments[0], place), arguments[1:])
     if origin is Literal:
         return _literal_schema(arguments, place)
-    if origin in {Union, types.UnionType}:
+    if origin is Union or origin is types.UnionType:
         return {"anyOf": [_hint_schema(part, place) for part in arguments]}
     if origin is list:
         return {"type": "array", "items": _hint_schema(arguments[0], place)}

@@ -1,7 +1,7 @@
 """The refusals and failures of the tool plane, each with its code and its facts in fields."""
 
 from errno import errorcode
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import attrs
 
@@ -46,7 +46,9 @@ class ToolRefusedError(CrashworthyError):
         told: dict[str, Json] = {"code": str(self.code)}
         for field in attrs.fields(type(self)):
             value: object = getattr(self, field.name)
-            told[field.name] = list(value) if isinstance(value, tuple) else _plain(value)
+            told[field.name] = (
+                list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else _plain(value)
+            )
         return told
 
 

@@ -107,9 +107,9 @@ class WorkerProcess:
     """A started worker; whoever holds it must `end` it."""
 
     record: LeftWorker
-    _process: trio.Process
-    _channel: trio.SocketStream
-    _lifeline: int
+    _process: trio.Process = attrs.field(alias="process")
+    _channel: trio.SocketStream = attrs.field(alias="channel")
+    _lifeline: int = attrs.field(alias="lifeline")
     _reader: FrameReader = attrs.field(factory=lambda: FrameReader(REPORT_BYTES_MAX), init=False)
     _waiting: list[dict[str, Json]] = attrs.field(factory=list[dict[str, Json]], init=False)
     _end: WorkerEnd | None = attrs.field(default=None, init=False)
@@ -165,7 +165,8 @@ class WorkerProcess:
                 await trio.aclose_forcefully(self._channel)
                 assert self._process.stdin is not None
                 await trio.aclose_forcefully(self._process.stdin)
-            self._end = WorkerEnd(exit_code=code, words=words, escaped=escaped)
+                self._end = WorkerEnd(exit_code=code, words=words, escaped=escaped)
+        assert self._end is not None, "the shielded scope swallows nothing"
         return self._end
 
     async def _is_over(self) -> bool:

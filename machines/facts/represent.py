@@ -182,13 +182,13 @@ class _Door:
     def _container(self, value: object, where: Path, depth: int) -> Json:
         kind = type(value)
         if issubclass(kind, dict):
-            pairs = dict.items(cast("dict[object, object]", value))
+            pairs = dict[object, object].items(cast("dict[object, object]", value))
             return self._object(list(pairs), where, depth, changed=kind is not dict)
         if issubclass(kind, list):
-            items = list.__iter__(cast("list[object]", value))
+            items = list[object].__iter__(cast("list[object]", value))
             return self._array(items, where, depth, changed=kind is not list)
         if issubclass(kind, tuple):
-            items = tuple.__iter__(cast("tuple[object, ...]", value))
+            items = tuple[object, ...].__iter__(cast("tuple[object, ...]", value))
             return self._array(items, where, depth, changed=True)
         if issubclass(kind, (set, frozenset)):
             return self._set(list(cast("frozenset[object]", value)), where, depth)

@@ -47,8 +47,8 @@ class OwnerLock:
     """
 
     held: LockHeld
-    _path: Path
-    _fd: int
+    _path: Path = attrs.field(alias="path")
+    _fd: int = attrs.field(alias="fd")
 
     def announce(self, *, epoch: int, since: str) -> None:
         """Write into the lock file what a contender is told; best read, never evidence.

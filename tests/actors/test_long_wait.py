@@ -12,13 +12,14 @@ from crashworthy.actors.backends.scripted import ScriptedBackend
 from crashworthy.actors.means import Patience
 from crashworthy.actors.runtime import Settings, host_settings, open_runtime
 from crashworthy.actors.tools.contract import Place, Tool
+from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.vocabulary import AnswerDecision, Kind, RunStatus
 from crashworthy.store.runner import InlineRunner
 
 from .scene import until
 
 HOURS = 3600
-DEPLOY = {"call": "deploy", "label": "c1", "args": {}}
+DEPLOY: Json = {"call": "deploy", "label": "c1", "args": {}}
 
 
 @attrs.define(kw_only=True)
@@ -27,7 +28,7 @@ class Deploys:
 
     done: int = 0
 
-    async def deploy(self) -> object:
+    async def deploy(self, *_args: object, **_kwargs: object) -> object:
         self.done += 1
         return "deployed"
 

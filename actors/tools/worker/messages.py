@@ -147,7 +147,7 @@ def load_tool(entry: str) -> Tool:
         if alias not in sys.modules:
             names = cast("dict[str, object]", runpy.run_path(module, run_name="__crashworthy__"))
             script = type(sys)(alias)
-            vars(script).update(names)
+            script.__dict__.update(names)
             sys.modules[alias] = script
         module = alias
     found = cast("object", vars(importlib.import_module(module)).get(name))

@@ -15,19 +15,19 @@ class Surroundings(Protocol):
         """Return the cell of an instance, or None when nothing was written about it."""
         ...
 
-    def open_run(self, session: str) -> str | None:
+    def open_run(self, session: str, /) -> str | None:
         """Return the session's open inline run, if there is one (RUN-5)."""
         ...
 
-    def steering(self, session: str) -> int:
+    def steering(self, session: str, /) -> int:
         """Count the queued messages that are meant for the session's open run (RUN-6)."""
         ...
 
-    def reservation(self, spine: Spine) -> str | None:
+    def reservation(self, spine: Spine, /) -> str | None:
         """Return the claim that reserves any id of this spine (CONT-3)."""
         ...
 
-    def sealed(self, run: str) -> bool:
+    def sealed(self, run: str, /) -> bool:
         """Say whether a claim rests on this run (CONT-3)."""
         ...
 
@@ -35,11 +35,11 @@ class Surroundings(Protocol):
         """Return the highest owner epoch that is proven gone; 0 when none is (OWN-2)."""
         ...
 
-    def released(self, run: str) -> bool:
+    def released(self, run: str, /) -> bool:
         """Say whether an accepted loss or an adoption released the run from waiting."""
         ...
 
-    def foreign(self, session: str) -> bool:
+    def foreign(self, session: str, /) -> bool:
         """Say whether the session was imported and not adopted yet (STORE-12)."""
         ...
 
@@ -86,7 +86,7 @@ class Scene:
             known = self.around.cell(machine, instance)
         return start_cell(machine) if known is None else known
 
-    def released(self, run: str) -> bool:
+    def released(self, run: str, /) -> bool:
         """Say whether a person released the run, in this unit or before."""
         return run in self.abandoned or self.around.released(run)
 

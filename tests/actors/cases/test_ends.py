@@ -124,7 +124,7 @@ def test_close_of_the_host_stops_what_runs_and_keeps_what_waits(
     """OWN-3: nothing is left hanging, and a person's question outlives the process."""
     steps = {
         "request_dispatched": step({"delay_ms": 60_000}),
-        "dispatched": step(call("bump", line="x", wait_ms=60_000), CALLS),
+        "dispatched": step(call("bump", line="x", gate="never"), CALLS),
         "ask_opened": step(call("deploy", line="x"), CALLS),
     }
     scene = stage(play(turn(steps[until])))

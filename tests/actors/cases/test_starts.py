@@ -70,7 +70,7 @@ def test_second_prompt_beside_an_open_run_is_refused(stage: MakeStage) -> None:
 
 def test_second_process_is_turned_away_and_changes_nothing(stage: MakeStage) -> None:
     """BR-09 (b), BR-12 (b): a live owner is left alone, and its run ends as it should."""
-    slow = turn(step(call("bump", line="x", wait_ms=2500), CALLS), step({"text": "x"}, STOP))
+    slow = turn(step(call("bump", line="x", gate="open"), CALLS), step({"text": "x"}, STOP))
     scene = stage(play(slow))
     told = {"base": str(scene.base), "script": scene.script, "steps": [{"do": "send", "text": "g"}]}
     owner = subprocess.Popen(
@@ -87,6 +87,7 @@ def test_second_process_is_turned_away_and_changes_nothing(stage: MakeStage) -> 
     owner.stdout.readline()
 
     other = scene.live({"do": "send", "text": "me too"})
+    (scene.base / "open").touch()
     rest = owner.stdout.read()
     owner.stdout.close()
 

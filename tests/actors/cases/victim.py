@@ -117,14 +117,14 @@ def tools(scene: Scene) -> tuple[Tool, ...]:
     """Return the tools of every case."""
     kill = scene.told.get("kill_in_tool")
 
-    async def bump(line: str = "", wait_ms: int = 0) -> object:
+    async def bump(line: str = "", gate: str = "") -> object:
         if kill == "before effect":
             die()
         scene.line(scene.effects, line)
         if kill == "after effect":
             die()
-        if wait_ms:
-            await trio.sleep(wait_ms / 1000)
+        while gate and not scene.effects.with_name(gate).exists():  # noqa: ASYNC110 - another process opens it
+            await trio.sleep(0.02)
         return {"bumped": line}
 
     async def look(path: str = "", wait_ms: int = 0) -> object:
@@ -142,6 +142,7 @@ def tools(scene: Scene) -> tuple[Tool, ...]:
         schema: Json = {
             "type": "object",
             "properties": {
+                "gate": words,
                 "line": words,
                 "path": words,
                 "reason": words,

@@ -60,13 +60,13 @@ PROFILE = ExecutionProfile(
 class Book:
     """The surroundings of a unit, as plain dicts."""
 
-    cells: dict[tuple[Machine, str], Cell] = attrs.field(factory=dict)
-    facts: list[RuntimeEvent] = attrs.field(factory=list)
-    rows: list[tuple[str, ...]] = attrs.field(factory=list)
-    reservations: dict[str, str] = attrs.field(factory=dict)
-    seals: set[str] = attrs.field(factory=set)
-    releases: set[str] = attrs.field(factory=set)
-    strangers: set[str] = attrs.field(factory=set)
+    cells: dict[tuple[Machine, str], Cell] = attrs.field(factory=dict[tuple[Machine, str], Cell])
+    facts: list[RuntimeEvent] = attrs.field(factory=list[RuntimeEvent])
+    rows: list[tuple[str, ...]] = attrs.field(factory=list[tuple[str, ...]])
+    reservations: dict[str, str] = attrs.field(factory=dict[str, str])
+    seals: set[str] = attrs.field(factory=set[str])
+    releases: set[str] = attrs.field(factory=set[str])
+    strangers: set[str] = attrs.field(factory=set[str])
     gone_epoch: int = 0
     epoch: int = 1
 
