@@ -1,7 +1,6 @@
 """How the lab owns a root: through every production door, and with an end like a process's own."""
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from ...machines.facts.ids import RootId
@@ -36,10 +35,3 @@ def abandon(store: SqliteStore) -> None:
     assert store.tenure is not None
     store.tenure.anchor.close()
     store.tenure.release()
-
-
-@contextmanager
-def ended(store: SqliteStore) -> Generator[SqliteStore]:
-    """Close the store after the block as an owner does who has nothing left to do."""
-    yield store
-    store.close()
