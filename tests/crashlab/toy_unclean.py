@@ -1,10 +1,18 @@
-"""A workload whose import opens a connection, which no fork may inherit."""
+"""A workload whose import opens a connection to a file, which no fork may inherit."""
 
 import sqlite3
+import tempfile
 from importlib import import_module
+from pathlib import Path
 from typing import Final, cast
 
-LEAKED: Final = sqlite3.connect(":memory:")
+
+def _leak() -> sqlite3.Connection:
+    with tempfile.TemporaryDirectory() as folder:
+        return sqlite3.connect(Path(folder) / "leaked.db")
+
+
+LEAKED: Final = _leak()
 
 
 def workload() -> object:
