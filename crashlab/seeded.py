@@ -39,7 +39,7 @@ def _no_threads() -> Generator[None]:
     try:
         yield
     finally:
-        setattr(trio.to_thread, "run_sync", threads)  # noqa: B010
+        setattr(trio.to_thread, "run_sync", threads)  # noqa: B010 - likewise
 
 
 async def _in_place(work: Callable[[*Ts], T], *args: *Ts, **_options: object) -> T:

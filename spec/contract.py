@@ -56,7 +56,7 @@ class Contract:
         given = {name: value for (name, _), value in zip(self.parameters, values, strict=True)}
         # The text is a docstring of our own source, and CrossHair evaluates the same. The globals
         # are those of its module, as they are: copying them would cost more than the evaluation.
-        return all(eval(condition, self._names, given) for condition in self.pre)  # noqa: S307
+        return all(eval(condition, self._names, given) for condition in self.pre)  # noqa: S307 - our own docstrings
 
     def holds(self, values: Sequence[object]) -> bool:
         """Say whether the contract is kept for these arguments; they must be in its domain."""

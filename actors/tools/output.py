@@ -82,6 +82,7 @@ class Window:
     _head: bytearray = attrs.field(factory=bytearray, init=False)
     _tail: bytearray = attrs.field(factory=bytearray, init=False)
     _block: bytearray = attrs.field(factory=bytearray, init=False)
+    # The type that hashlib's functions return has no public name.
     _hash: "hashlib._Hash" = attrs.field(init=False)  # pyright: ignore[reportPrivateUsage]
 
     def __attrs_post_init__(self) -> None:

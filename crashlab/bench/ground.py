@@ -214,7 +214,7 @@ class RawTwin:
         run("COMMIT")
 
 
-_INSERT: Final = f"INSERT INTO facts ({columns.STORED}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608
+_INSERT: Final = f"INSERT INTO facts ({columns.STORED}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608 - constant names
 
 
 @contextmanager

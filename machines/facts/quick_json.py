@@ -62,8 +62,8 @@ class _ChunkWriterFactory(Protocol):
         key_separator: str,
         item_separator: str,
         sort_keys: bool,  # noqa: FBT001 (the order of all these is the standard library's)
-        skipkeys: bool,  # noqa: FBT001
-        allow_nan: bool,  # noqa: FBT001
+        skipkeys: bool,  # noqa: FBT001 (likewise)
+        allow_nan: bool,  # noqa: FBT001 (likewise)
         /,
     ) -> _ChunkWriter: ...
 

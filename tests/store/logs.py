@@ -39,7 +39,7 @@ FACT_COLUMNS = (
     *("chain", "root", "stamp", "body"),
 )
 
-ALL_FACTS = f"SELECT {', '.join(FACT_COLUMNS)} FROM facts ORDER BY ordinal"  # noqa: S608
+ALL_FACTS = f"SELECT {', '.join(FACT_COLUMNS)} FROM facts ORDER BY ordinal"  # noqa: S608 - constant names
 
 
 def varied_log(place: Path) -> Path:
@@ -113,6 +113,7 @@ def long_log(place: Path, *, runs: int, sessions: int = 1) -> Path:
 
 def _told(store: SqliteStore, number: int, runs: int) -> Callable[[Txn], None]:
     def work(txn: Txn) -> None:
+        # It has only the part of the port that a tale uses.
         told: Store = _Bulk(store, txn)  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
         first = number * 1_000_000
         tale = Tale(store=told, session=f"ses_{number}", number=first, ids=first).begun()

@@ -32,7 +32,7 @@ def empty(store: SqliteStore) -> None:
 
     def unit(txn: Txn) -> None:
         for table in PROJECTION_TABLES:
-            txn.run(f"DELETE FROM {table}")  # noqa: S608
+            txn.run(f"DELETE FROM {table}")  # noqa: S608 - constant names
 
     store.writer.submit_sync(unit)
 

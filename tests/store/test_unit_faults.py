@@ -60,7 +60,7 @@ def everything(place: Path) -> dict[str, list[tuple[SqlValue, ...]]]:
     with closing(sqlite3.connect(database(place))) as db:
         names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {
-            name: db.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()  # noqa: S608
+            name: db.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()  # noqa: S608 - names of the schema
             for (name,) in names
         }
 

@@ -55,7 +55,7 @@ def test_whole_log_is_clean_and_everything_in_it_is_counted(made: Path) -> None:
     rows = fact_rows(made)
     assert (report.status, told(report), report.problem) == (Status.CLEAN, [], None)
     assert (report.facts, report.sessions) == (len(rows), 2)
-    assert report.head == Head(ordinal=len(rows), chain=bytes(rows[-1][10]).hex())  # type: ignore[arg-type]
+    assert report.head == Head(ordinal=len(rows), chain=bytes(rows[-1][10]).hex())  # type: ignore[arg-type]  # a BLOB
     assert seen == [(len(rows), len(rows))]
 
 
@@ -63,7 +63,7 @@ def test_report_counts_how_often_each_row_of_the_tables_admitted_a_fact(made: Pa
     """Transition coverage of any log is a query (MACH-4)."""
     report = verify(made)
 
-    stamps = [decode_stamp(bytes(row[11])) for row in fact_rows(made)]  # type: ignore[arg-type]
+    stamps = [decode_stamp(bytes(row[11])) for row in fact_rows(made)]  # type: ignore[arg-type]  # a BLOB
     assert report.rows == {
         name: sum(name in stamp.rows for stamp in stamps)
         for name in {name for stamp in stamps for name in stamp.rows}
@@ -139,7 +139,7 @@ class Forged:
 def forged(log: Path, change: Callable[[list[Forged]], None]) -> list[Row]:
     """Return the log rewritten by `change`, with all chains and columns as they must be."""
     facts = [
-        Forged(event=decode_body(bytes(row[12])), stamp=decode_stamp(bytes(row[11])))  # type: ignore[arg-type]
+        Forged(event=decode_body(bytes(row[12])), stamp=decode_stamp(bytes(row[11])))  # type: ignore[arg-type]  # a BLOB
         for row in fact_rows(log)
     ]
     change(facts)
@@ -343,7 +343,7 @@ def test_authority_row_that_contradicts_another_is_told(log: Path, name: str) ->
 @pytest.mark.parametrize("table", ["claims", "reservations"])
 def test_authority_that_was_made_later_than_a_fact_did_not_admit_it(log: Path, table: str) -> None:
     """Replay knows authority as of each ordinal: a claim made later admits no earlier start."""
-    ruin(log, (f"UPDATE {table} SET ordinal = ordinal + 1", ()))  # noqa: S608
+    ruin(log, (f"UPDATE {table} SET ordinal = ordinal + 1", ()))  # noqa: S608 - constant names
 
     first = verify(log).findings[0]
 

@@ -48,7 +48,7 @@ def everything(place: Path) -> dict[str, list[Row]] | None:
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
         tables = {
-            name: connection.execute(f"SELECT * FROM {name} NOT INDEXED").fetchall()  # noqa: S608
+            name: connection.execute(f"SELECT * FROM {name} NOT INDEXED").fetchall()  # noqa: S608 - names of the schema
             for name in names
         }
         for name, bound in BOUND.items():

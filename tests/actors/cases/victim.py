@@ -156,8 +156,8 @@ def tools(scene: Scene) -> tuple[Tool, ...]:
             schema=schema,
             place=Place.HOST,
             entry=f"victim:{name}",
-            function=function,  # type: ignore[arg-type]
-            **more,  # type: ignore[arg-type]
+            function=function,  # type: ignore[arg-type]  # sync and async ones of many shapes
+            **more,  # type: ignore[arg-type]  # any other field
         )
 
     free = Permission.FREE
@@ -197,7 +197,7 @@ def arm(scene: Scene) -> None:
             die()
         return result
 
-    SqliteStore.submit = counted  # type: ignore[method-assign]
+    SqliteStore.submit = counted  # type: ignore[method-assign]  # kills inside it
 
 
 def starve(scene: Scene) -> None:
@@ -216,7 +216,7 @@ def starve(scene: Scene) -> None:
             await submit(self, order)
         raise StorageFullError(stage="commit", cause="SQLITE_FULL")
 
-    SqliteStore.submit = failing  # type: ignore[method-assign]
+    SqliteStore.submit = failing  # type: ignore[method-assign]  # a full disk
 
 
 async def act(runtime: Runtime, step: Mapping[str, object]) -> object:

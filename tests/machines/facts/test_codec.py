@@ -398,9 +398,9 @@ def test_fact_cannot_be_changed(kind: v.Kind) -> None:
     fact = decode_body(encode_body(EVENTS[kind]))
 
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        fact.ts = 0  # type: ignore[misc]
+        fact.ts = 0  # type: ignore[misc]  # frozen: the case
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        fact.spine.run = "other"  # type: ignore[misc]
+        fact.spine.run = "other"  # type: ignore[misc]  # likewise
 
 
 @EACH_KIND

@@ -91,7 +91,7 @@ class Loud:
 
 
 class Hostile(dict[str, int]):
-    """Its own methods lie and raise; the door must not call them."""
+    """Its own methods lie, against the types too, and raise; the door must not call them."""
 
     def items(self) -> None:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         raise RuntimeError
