@@ -6,6 +6,7 @@ from pathlib import Path
 
 import attrs
 
+from ..machines.facts.asserts import demand_asserts
 from ..machines.facts.chain import root_start
 from ..machines.facts.ids import RootId
 from ..machines.lifecycles.lease import LeaseState
@@ -90,8 +91,10 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
         AcknowledgedFactsMissingError: `acknowledged_facts_missing`, unless `accept_loss`.
         DatabaseOfOtherRootError: `database_of_other_root`.
         SchemaAlteredError: `schema_altered`.
+        AssertsDisabledError: `asserts_disabled`, before anything is touched.
         CrashworthyError: As `open_root`, `Connector.open_owner` and `migrate`.
     """
+    demand_asserts()
     with ExitStack() as stack:
         root = open_root(path, new_root_id=means.new_root_id, probe=means.probe)
         lock = take_owner_lock(root.owner_lock, probe=means.probe)

@@ -150,6 +150,7 @@ class _Verification:
             root_id=self.root.root_id,
             problem=None if problem is None else problem.code,
             head=head,
+            anchored=None if self.anchored is None else self.anchored.ordinal,
             facts=self.walk.facts,
             sessions=self.walk.sessions,
             findings=tuple(self.findings.kept),

@@ -16,6 +16,7 @@ import attrs
 # Absolute, unlike all others: on disk the root of the package is not above this folder (HOUSE-2).
 from crashworthy import __version__
 
+from ...machines.facts.asserts import demand_asserts
 from ...machines.facts.codes import Code, CrashworthyError
 
 EXIT_USAGE: Final = 2
@@ -105,13 +106,6 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
 
 
 @attrs.define(eq=False, kw_only=True)
-class AssertsDisabledError(CrashworthyError):
-    """The interpreter runs with -O; start it without, because asserts state our invariants."""
-
-    code: ClassVar[Code] = Code.ASSERTS_DISABLED
-
-
-@attrs.define(eq=False, kw_only=True)
 class CommandUnavailableError(CrashworthyError):
     """The command is known, but this build does not contain its module."""
 
@@ -148,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # Unclean words are spelled out.
     name, rest = words[at], words[at + 1 :]
     try:
-        _refuse_disabled_asserts(asserts_enabled=__debug__)
+        demand_asserts()
         return int(_load(name, COMMANDS[name])(rest))
     except CrashworthyError as error:
         _tell(name, error, as_json="--json" in rest)
@@ -226,11 +220,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"crashworthy {__version__}")
     return parser
-
-
-def _refuse_disabled_asserts(*, asserts_enabled: bool) -> None:
-    if not asserts_enabled:
-        raise AssertsDisabledError
 
 
 def _load(name: str, command: Command) -> Callable[[Sequence[str]], int]:

@@ -95,6 +95,8 @@ def _print(report: Report) -> None:
         print(f"session {session}: not folded beyond ordinal {ordinal}")
     if report.problem is not None:
         print(f"nobody can own this root as it is: [{report.problem}]")
+    if report.anchored is None:
+        print("the anchor says nothing: a loss of the newest facts could not be seen")
     blobs = "" if report.blobs is None else f", {report.blobs} blobs"
     print(f"{_VERDICTS[report.status]}: {report.facts} facts in {report.sessions} sessions{blobs}")
     print(f"head: ordinal {report.head.ordinal}, root chain {report.head.chain}")

@@ -33,6 +33,8 @@ class Report:
     Attributes:
         problem: What would keep an owner from opening the root (OWN-5, OWN-7); no finding.
         head: The last fact and the stored root chain value there.
+        anchored: The last ordinal that the anchor says was acknowledged, 0 for none; None where it
+            is absent or unreadable, so that a loss of the newest facts could not be seen.
         facts: How many rows were read.
         sessions: How many sessions were folded.
         findings: What is wrong, in the order in which it was found.
@@ -45,6 +47,7 @@ class Report:
     root_id: str
     problem: Code | None
     head: Head
+    anchored: int | None
     facts: int
     sessions: int
     findings: tuple[Finding, ...]
@@ -68,6 +71,7 @@ class Report:
             "root_id": self.root_id,
             "problem": None if self.problem is None else self.problem.value,
             "head": {"ordinal": self.head.ordinal, "chain": self.head.chain},
+            "anchored": self.anchored,
             "facts": self.facts,
             "sessions": self.sessions,
             "blobs": self.blobs,

@@ -48,7 +48,7 @@ def test_coded_error_of_a_command_is_told_with_its_meaning_and_status_3(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = (
-        "from crashworthy.actors.cli import AssertsDisabledError\n"
+        "from crashworthy.machines.facts.asserts import AssertsDisabledError\n"
         "def main(argv):\n    raise AssertsDisabledError\n"
     )
     _write_module(monkeypatch, tmp_path, source)

@@ -69,6 +69,12 @@ def test_place_without_a_root_is_status_3_with_its_code(tmp_path: Path) -> None:
     assert f"[{Code.NOT_FOUND}]" in done.stderr
 
 
+def test_anchor_that_says_nothing_is_told(root: Path) -> None:
+    told = "the anchor says nothing"
+    (root / "anchor").write_bytes(b"no anchor")
+    assert told in run(root).stdout
+
+
 def test_wrong_words_are_status_2(root: Path) -> None:
     assert run(root, "--unheard-of").returncode == 2
 
@@ -85,6 +91,7 @@ def test_json_is_one_document_on_stdout_or_in_a_file(
 
     assert shown.keys() == {
         *("format", "status", "root_id", "problem", "head", "facts", "sessions", "blobs"),
+        "anchored",
         *("total", "findings", "doubtful", "rows"),
     }
     assert (shown["format"], shown["status"], shown["facts"]) == (1, "findings", 46)

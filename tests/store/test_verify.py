@@ -424,6 +424,17 @@ def test_log_that_lost_all_its_tables_is_missing_facts_and_no_absent_store(
     assert told(report) == [(Check.ANCHOR, Code.ACKNOWLEDGED_FACTS_MISSING, 1)]
 
 
+@pytest.mark.proves("STORE-9a")
+@pytest.mark.parametrize("ruined", [None, b"no anchor"], ids=["absent", "unreadable"])
+def test_anchor_that_says_nothing_is_said(log: Path, ruined: bytes | None) -> None:
+    before = verify(log).anchored
+    (log / "anchor").unlink()
+    if ruined is not None:
+        (log / "anchor").write_bytes(ruined)
+
+    assert (before, verify(log).anchored) == (len(fact_rows(log)), None)
+
+
 def test_blob_that_a_fact_names_is_read_where_that_is_asked_for(tmp_path: Path) -> None:
     place = tmp_path / "root"
     store = open_here(place)
