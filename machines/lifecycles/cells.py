@@ -63,26 +63,26 @@ State: TypeAlias = (
 
 # The interpreter is generic in each machine's own unions; a registry of all of them has to forget
 # which is which. `table_of` is the one place where that happens.
-_TABLES: Final[Mapping[Machine, object]] = MappingProxyType(
+_MODULES: Final = MappingProxyType(
     {
-        Machine.SESSION: session,
-        Machine.MESSAGE: message,
-        Machine.VERDICT: verdict,
-        Machine.CLAIM: claim,
-        Machine.REPAIR: repair,
-        Machine.RUN: run,
-        Machine.REQUEST: request,
-        Machine.OPERATION: operation,
-        Machine.INTERACTION: interaction,
-        Machine.LEASE: lease,
-        Machine.HOST: host,
+        Machine.SESSION: vars(session),
+        Machine.MESSAGE: vars(message),
+        Machine.VERDICT: vars(verdict),
+        Machine.CLAIM: vars(claim),
+        Machine.REPAIR: vars(repair),
+        Machine.RUN: vars(run),
+        Machine.REQUEST: vars(request),
+        Machine.OPERATION: vars(operation),
+        Machine.INTERACTION: vars(interaction),
+        Machine.LEASE: vars(lease),
+        Machine.HOST: vars(host),
     }
 )
 
 
 def table_of(machine: Machine) -> Table[State, object]:
     """Return the machine's table as it stands in its module now."""
-    return cast("Table[State, object]", vars(_TABLES[machine])["TABLE"])
+    return cast("Table[State, object]", _MODULES[machine]["TABLE"])
 
 
 @attrs.frozen(kw_only=True)

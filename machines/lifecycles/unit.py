@@ -1,6 +1,6 @@
 """The unit: every fact of one transaction steps every machine it moves, all or nothing (MACH-5c)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
@@ -220,11 +220,12 @@ _DERIVED: Final[Mapping[Kind, Key]] = MappingProxyType(
 
 def _routes(event: RuntimeEvent, scene: Scene) -> tuple[Route, ...]:
     """Return the routes of a fact; two kinds move a machine only in part of its life."""
-    routes = ROUTES[event.kind]
-    if event.kind is Kind.RUN_ENDED:
+    kind = event.kind
+    routes = ROUTES[kind]
+    if kind is Kind.RUN_ENDED:
         state = scene.cell(Machine.RUN, event.spine.run).state
         return routes if isinstance(state, run.Repairing) else (_RUN,)
-    if event.kind is Kind.ASK_CLOSED:
+    if kind is Kind.ASK_CLOSED:
         expired = getattr(event.actions, "reason", None) is CloseReason.EXPIRED
         return (_RUN, _ASK) if expired else routes
     return routes
@@ -260,18 +261,22 @@ def step_fact(event: RuntimeEvent, epoch: int, scene: Scene) -> tuple[str, ...] 
         instance = _instance(route, event, scene)
         if instance is None:
             continue
-        cell = scene.cell(route.machine, instance)
-        stepped = table_of(route.machine).step(cell.state, route.see(sight, cell))
+        machine = route.machine
+        cell = scene.cell(machine, instance)
+        stepped = table_of(machine).step(cell.state, route.see(sight, cell))
         if isinstance(stepped, Refused):
             return stepped
         state, row = stepped
         rows.append(row)
-        after = Cell(state=state, memo=route.remember(sight, cell))
-        moved.append((route.machine, instance, after))
-        if after != cell or route.machine is Machine.RUN:
-            touched.append((route.machine, instance))
+        memo = route.remember(sight, cell)
+        after = cell
+        if state is not cell.state or memo is not cell.memo:
+            after = Cell(state=state, memo=memo)
+        moved.append((machine, instance, after))
+        if machine is Machine.RUN or (after is not cell and after != cell):
+            touched.append((machine, instance))
     for machine, instance, cell in moved:
-        scene.moved[(machine, instance)] = cell
+        scene.move(machine, instance, cell)
     scene.touched.append(tuple(touched))
     _note(event, scene)
     return tuple(rows)
@@ -307,9 +312,8 @@ def _note(event: RuntimeEvent, scene: Scene) -> None:
 
 def _missing(scene: Scene) -> tuple[str, str] | None:
     """Return what the unit began and did not finish: the machine and the phase it would rest in."""
-    for (machine, _instance_id), cell in scene.moved.items():
-        if type(cell.state) in table_of(machine).transient:
-            return machine.value, type(cell.state).__name__
+    for (machine, _instance_id), cell in scene.restless.items():
+        return machine.value, type(cell.state).__name__
     if scene.taken:
         return Machine.MESSAGE.value, "TakenWithoutText"
     if scene.abandoned - scene.ended.keys():
@@ -324,8 +328,51 @@ def _missing(scene: Scene) -> tuple[str, str] | None:
     return None
 
 
+@attrs.define(eq=False)
+class UnitMaking:
+    """A unit that grows fact by fact, on top of surroundings that stay as they are (MACH-5c).
+
+    Whoever reads a log does not know where a unit ends before the tables say that it may; stepping
+    each fact once makes that as cheap as knowing it.
+    """
+
+    _scene: Scene
+    _rows: list[tuple[str, ...]] = attrs.field(factory=list[tuple[str, ...]], init=False)
+
+    @classmethod
+    def on(cls, around: Surroundings) -> "UnitMaking":
+        """Begin a unit that has no fact yet."""
+        return cls(Scene(around=around))
+
+    def add(self, event: RuntimeEvent, epoch: int) -> UnitRefused | None:
+        """Step one more fact; a refused one is not part of the unit."""
+        taken = step_fact(event, epoch, self._scene)
+        if isinstance(taken, Refused):
+            return UnitRefused(index=len(self._rows), refusal=taken)
+        self._rows.append(taken)
+        return None
+
+    def admitted(self) -> Admitted | UnitRefused:
+        """Return what the unit is as it stands, or, as `unit_incomplete`, that it may not end."""
+        scene = self._scene
+        missing = _missing(scene)
+        if missing is not None:
+            machine, phase = missing
+            refusal = Refused(
+                code=Code.UNIT_INCOMPLETE, machine=machine, phase=phase, event="commit"
+            )
+            return UnitRefused(index=len(self._rows) - 1, refusal=refusal)
+        return Admitted(
+            rows=tuple(self._rows),
+            touched=tuple(scene.touched),
+            moved=scene.moved,
+            opened=tuple(scene.opened),
+            ended=tuple(scene.ended),
+        )
+
+
 def admit_unit(
-    facts: Sequence[tuple[RuntimeEvent, int]], around: Surroundings
+    facts: Iterable[tuple[RuntimeEvent, int]], around: Surroundings
 ) -> Admitted | UnitRefused:
     """Step a whole unit through the tables: every fact is admitted, or none is (MACH-5c).
 
@@ -338,22 +385,9 @@ def admit_unit(
         would leave a machine in a state that may not rest is refused as `unit_incomplete`, at the
         index of its last fact.
     """
-    scene = Scene(around=around)
-    rows: list[tuple[str, ...]] = []
-    for index, (event, epoch) in enumerate(facts):
-        taken = step_fact(event, epoch, scene)
-        if isinstance(taken, Refused):
-            return UnitRefused(index=index, refusal=taken)
-        rows.append(taken)
-    missing = _missing(scene)
-    if missing is not None:
-        machine, phase = missing
-        refusal = Refused(code=Code.UNIT_INCOMPLETE, machine=machine, phase=phase, event="commit")
-        return UnitRefused(index=len(rows) - 1, refusal=refusal)
-    return Admitted(
-        rows=tuple(rows),
-        touched=tuple(scene.touched),
-        moved=scene.moved,
-        opened=tuple(scene.opened),
-        ended=tuple(scene.ended),
-    )
+    making = UnitMaking.on(around)
+    for event, epoch in facts:
+        refused = making.add(event, epoch)
+        if refused is not None:
+            return refused
+    return making.admitted()

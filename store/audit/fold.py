@@ -8,7 +8,7 @@ import attrs
 from ...machines.facts.model import RuntimeEvent, Spine
 from ...machines.lifecycles.cells import Cell, Machine
 from ...machines.lifecycles.lease import LeaseState
-from ...machines.lifecycles.unit import Admitted, UnitRefused, admit_unit
+from ...machines.lifecycles.unit import Admitted, UnitMaking, UnitRefused
 from ..journal.append import record_unit
 from ..journal.authority import claim_cell
 from ..journal.columns import key_of, session_of
@@ -57,11 +57,14 @@ class Fold(SqlView):
     _shelf: "Shelf[CellKey, CellRow]" = attrs.field(init=False)
     _rows: "Shelf[str, SessionRow]" = attrs.field(init=False)
     _keys: "Shelf[tuple[str, str], KeyRow]" = attrs.field(init=False)
+    _making: UnitMaking = attrs.field(init=False)
+    _unit: list[tuple[RuntimeEvent, Place]] = attrs.field(init=False)
     _live: dict[str, str] = attrs.field(factory=dict[str, str], init=False)
     _steering: dict[str, int] = attrs.field(factory=dict[str, int], init=False)
 
     def __attrs_post_init__(self) -> None:
         """Put the shelves before the tables."""
+        self.begin(self.upcoming)
         tables = self._tables
 
         def load_cell(key: CellKey) -> CellRow | None:
@@ -84,13 +87,26 @@ class Fold(SqlView):
 
     # --- one unit ---
 
-    def take(self, unit: Sequence[tuple[RuntimeEvent, Place]]) -> Admitted | UnitRefused:
-        """Fold these facts as one unit, or say why the tables refuse it; then nothing is kept."""
-        self.upcoming = unit[0][1].ordinal
-        admitted = admit_unit([(event, place.epoch) for event, place in unit], self)
+    def begin(self, ordinal: int) -> None:
+        """Begin a unit whose first fact is the one at `ordinal`; one that did not end is gone."""
+        self.upcoming = ordinal
+        self._making = UnitMaking.on(self)
+        self._unit = []
+
+    def add(self, event: RuntimeEvent, place: Place) -> Admitted | UnitRefused:
+        """Fold one more fact of the unit, and keep the unit if it may end here.
+
+        Returns:
+            The kept unit; `unit_incomplete` if more has to follow; or the refusal of this fact.
+        """
+        refused = self._making.add(event, place.epoch)
+        if refused is not None:
+            return refused
+        self._unit.append((event, place))
+        admitted = self._making.admitted()
         if isinstance(admitted, Admitted):
-            events = [event for event, _place in unit]
-            record_unit(self, events, [place for _event, place in unit], admitted)
+            events = [event for event, _place in self._unit]
+            record_unit(self, events, [place for _event, place in self._unit], admitted)
         return admitted
 
     def take_claim(self, record: ClaimRecord) -> None:

@@ -78,17 +78,17 @@ class Walk:
             self._take_claims(fact.place.ordinal)
             if session in self.doubtful:
                 return
+            self.fold.begin(fact.place.ordinal)
         self._check_context(fact)
         self._unit.append(fact)
-        unit = [(told.event, told.place) for told in self._unit]
         try:
-            taken = self.fold.take(unit)
+            taken = self.fold.add(fact.event, fact.place)
         except CrashworthyError as error:
-            self._refuse(self._unit[-1], error.code, accused=accused)
+            self._refuse(fact, error.code, accused=accused)
             return
         if isinstance(taken, UnitRefused):
             if taken.refusal.code is not Code.UNIT_INCOMPLETE:
-                self._refuse(self._unit[taken.index], taken.refusal.code, accused=accused)
+                self._refuse(fact, taken.refusal.code, accused=accused)
             return
         for told, rows in zip(self._unit, taken.rows, strict=True):
             for name in rows:

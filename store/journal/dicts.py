@@ -10,7 +10,7 @@ from ...machines.facts.codes import Code
 from ...machines.facts.model import RuntimeEvent, Spine
 from ...machines.lifecycles.cells import Cell, Machine
 from ...machines.lifecycles.lease import LeaseState
-from ...machines.lifecycles.unit import UnitRefused, admit_unit
+from ...machines.lifecycles.unit import UnitMaking, UnitRefused
 from ..anchor import Head
 from .append import record_unit
 from .authority import AuthorityRows, claim_cell
@@ -294,37 +294,48 @@ def replay(book: DictLedger, facts: Iterable[Stored]) -> None:
         CrashworthyError: A body that cannot be decoded.
     """
     claims = sorted(book.authority.claims.values(), key=lambda record: record.ordinal)
-    unit: list[tuple[Stored, RuntimeEvent]] = []
+    unit = _OpenUnit(book)
     for stored in facts:
         while claims and claims[0].ordinal < stored.place.ordinal:
             book.put_cell(claim_cell(claims.pop(0)))
-        unit.append((stored, stored.event()))
-        if _fold_unit(book, unit):
-            unit = []
+        if unit.add(stored):
+            unit = _OpenUnit(book)
             book.keep()
-    if unit:
-        _refuse(unit[-1][0], Code.UNIT_INCOMPLETE)
+    if unit.facts:
+        _refuse(unit.facts[-1], Code.UNIT_INCOMPLETE)
     for record in claims:
         book.put_cell(claim_cell(record))
 
 
-def _fold_unit(book: DictLedger, unit: Sequence[tuple[Stored, RuntimeEvent]]) -> bool:
-    """Fold these facts as one unit, or say that it goes on."""
-    book.upcoming = unit[0][0].place.ordinal
-    admitted = admit_unit([(event, stored.place.epoch) for stored, event in unit], book)
-    if isinstance(admitted, UnitRefused):
-        if admitted.refusal.code is Code.UNIT_INCOMPLETE:
+@attrs.define(eq=False)
+class _OpenUnit:
+    """The facts that were read since the last machine rested."""
+
+    _book: DictLedger
+    facts: list[Stored] = attrs.field(factory=list[Stored], init=False)
+    _events: list[RuntimeEvent] = attrs.field(factory=list[RuntimeEvent], init=False)
+    _making: UnitMaking = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._making = UnitMaking.on(self._book)
+
+    def add(self, stored: Stored) -> bool:
+        """Fold one more fact, and say whether the unit ended with it."""
+        if not self.facts:
+            self._book.upcoming = stored.place.ordinal
+        event = stored.event()
+        refused = self._making.add(event, stored.place.epoch)
+        if refused is not None:
+            _refuse(stored, refused.refusal.code)
+        self.facts.append(stored)
+        self._events.append(event)
+        admitted = self._making.admitted()
+        if isinstance(admitted, UnitRefused):
             return False
-        _refuse(unit[admitted.index][0], admitted.refusal.code)
-    for stored, _event in unit:
-        book.insert(stored)
-    record_unit(
-        book,
-        [event for _stored, event in unit],
-        [stored.place for stored, _event in unit],
-        admitted,
-    )
-    return True
+        for kept in self.facts:
+            self._book.insert(kept)
+        record_unit(self._book, self._events, [kept.place for kept in self.facts], admitted)
+        return True
 
 
 def _refuse(stored: Stored, reason: Code) -> NoReturn:

@@ -5,7 +5,7 @@ from typing import Protocol
 import attrs
 
 from ...facts.model import RuntimeEvent, Spine
-from ..cells import Cell, Machine, start_cell
+from ..cells import Cell, Machine, start_cell, table_of
 
 
 class Surroundings(Protocol):
@@ -62,6 +62,7 @@ class Scene:
 
     Attributes:
         moved: The cells as this unit leaves them.
+        restless: Those of them whose state may not outlive the unit.
         touched: Which instances each fact so far changed.
         taken: Messages taken in this unit whose text has not followed yet.
         opened: Runs opened in this unit.
@@ -72,6 +73,7 @@ class Scene:
 
     around: Surroundings
     moved: dict[tuple[Machine, str], Cell] = attrs.field(factory=_cells)
+    restless: dict[tuple[Machine, str], Cell] = attrs.field(factory=_cells)
     touched: list[tuple[tuple[Machine, str], ...]] = attrs.field(factory=_touches)
     taken: set[str] = attrs.field(factory=_names)
     opened: set[str] = attrs.field(factory=_names)
@@ -86,12 +88,21 @@ class Scene:
             known = self.around.cell(machine, instance)
         return start_cell(machine) if known is None else known
 
+    def move(self, machine: Machine, instance: str, cell: Cell) -> None:
+        """Leave an instance in this state."""
+        key = (machine, instance)
+        self.moved[key] = cell
+        if type(cell.state) in table_of(machine).transient:
+            self.restless[key] = cell
+        elif self.restless:
+            self.restless.pop(key, None)
+
     def released(self, run: str, /) -> bool:
         """Say whether a person released the run, in this unit or before."""
         return run in self.abandoned or self.around.released(run)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.define(kw_only=True, eq=False)  # not frozen: one is made for every fact
 class Sight:
     """One fact on its way through the machines: the body, its epoch, the scene."""
 
