@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Never
 
@@ -24,6 +25,7 @@ class Turnstile:
         passages: All boundaries passed, in order, where nobody is to die.
         bypasses: What SQLite ran without the wrapper seeing it.
         writer: The label of the unit under way.
+        look: Is told the name of each boundary right before it is passed, whoever is to die.
     """
 
     target: Point | None
@@ -31,6 +33,7 @@ class Turnstile:
     passages: list[Passage] = attrs.field(factory=list[Passage])
     bypasses: list[str] = attrs.field(factory=list[str])
     writer: str = "-"
+    look: Callable[[str], None] | None = None
     _visits: Counter[tuple[Kind, str, Role]] = attrs.field(
         init=False, factory=Counter[tuple[Kind, str, Role]]
     )
@@ -46,6 +49,8 @@ class Turnstile:
 
         A victim dies at one name, and a matrix passes millions of others on the way there.
         """
+        if self.look is not None:
+            self.look(name)
         if self.target is not None and self.target.boundary.name != name:
             return None
         with self._lock:

@@ -3,7 +3,7 @@
 import importlib
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -98,6 +98,15 @@ class Stage:
         finally:
             self._turnstile.writer = before
 
+    @contextmanager
+    def seeing(self, look: Callable[[str], None]) -> Generator[None]:
+        """Call `look` with the name of each boundary in the block, right before it is passed."""
+        before, self._turnstile.look = self._turnstile.look, look
+        try:
+            yield
+        finally:
+            self._turnstile.look = before
+
 
 @runtime_checkable
 class Workload(Protocol):
@@ -146,6 +155,7 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
         "approval": "crashworthy.crashlab.workloads.runtime:approval",
         "stop": "crashworthy.crashlab.workloads.runtime:stop",
         "file_edit": "crashworthy.crashlab.workloads.runtime:file_edit",
+        "shutdown": "crashworthy.crashlab.workloads.runtime:shutdown",
         "startup_repair": "crashworthy.crashlab.workloads.runtime:startup_repair",
     }
 )

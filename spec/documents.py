@@ -197,6 +197,10 @@ def invariants_page() -> str:
     rows = (
         (key, found[key].claim, found[key].harm, ", ".join(proven[key])) for key in sorted(found)
     )
+    checks = (
+        (check.promise, ", ".join(check.prefixes), check.reason)
+        for check in OBLIGATIONS.crash_checks
+    )
     return (
         "\n\n".join(
             (
@@ -204,6 +208,10 @@ def invariants_page() -> str:
                 _NOTICE,
                 "Declared once (MACH-6); tests, contracts and the crash lab quote the ids.",
                 _grid(("id", "claim", "harm if false", "checked by"), rows),
+                "## Crash checks",
+                "What the lab promises after each death, and why that checks ids that begin so.",
+                "SCOPE is about the reach of the proofs, and no death can show it.",
+                _grid(("promise", "checks", "reason"), checks),
             )
         )
         + "\n"

@@ -115,17 +115,21 @@ class SpeedProbe:
 
 @attrs.frozen(kw_only=True)
 class CrashCheck:
-    """A promise of the crash lab that checks every invariant of some machines after each death.
+    """A promise of the crash lab that checks some invariants after each death.
 
     Attributes:
         promise: The promise's id, as the lab's findings quote it.
-        prefixes: What the ids of those invariants start with.
-        reason: Why the promise implies them.
+        prefixes: What the ids of those invariants start with, up to a dot; or one whole id.
+        reason: Why the promise implies them, and what of them no death can show.
     """
 
     promise: str
     prefixes: tuple[str, ...]
     reason: str
+
+    def covers(self, invariant: str) -> bool:
+        """Say whether the promise checks the invariant of this id."""
+        return any(f"{invariant}.".startswith(f"{prefix}.") for prefix in self.prefixes)
 
 
 @attrs.frozen(kw_only=True)

@@ -168,12 +168,13 @@ def _with_crash_checks(
     covered: Mapping[str, Coverage], checks: Sequence[CrashCheck]
 ) -> Mapping[str, Coverage]:
     """Add the crash lab's promises, and no longer owe what they check."""
-    by_prefix = {prefix: check.promise for check in checks for prefix in check.prefixes}
     return {
-        key: entry
-        if (promise := by_prefix.get(key.partition(".")[0])) is None
-        else Coverage(proofs=(*entry.proofs, f"crash:{promise}"), crash_owed=False)
+        key: Coverage(
+            proofs=(*entry.proofs, *(f"crash:{check.promise}" for check in checking)),
+            crash_owed=entry.crash_owed and not checking,
+        )
         for key, entry in covered.items()
+        for checking in ([check for check in checks if check.covers(key)],)
     }
 
 

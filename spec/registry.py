@@ -128,6 +128,27 @@ CRASH_CHECKS: Final = (
         prefixes=("LEA",),
         reason="every later owner is told apart from a succeeded one in the log that both left",
     ),
+    CrashCheck(
+        promise="RUNTIME.I8",
+        prefixes=("HST.I1",),
+        reason="what a host took on stands in the log under its epoch, and the lab knows where the"
+        " log stood when that host was ready and when it began to drain; at the first of the two"
+        " nothing may be left to recover",
+    ),
+    CrashCheck(
+        promise="RUNTIME.I9",
+        prefixes=("HST.I2",),
+        reason="at each boundary that a host or its worker passes the lab tries the owner's lock,"
+        " so that whatever is released after the lock, or outlives it, is seen",
+    ),
+    CrashCheck(
+        promise="RUNTIME.I10",
+        prefixes=("HST.I3",),
+        reason="each host that meets what a death left, and each one that is cancelled, broken or"
+        " left as it opens, recovers, works or drains, is over with the lock free; one that hangs"
+        " is ended by the lab's clock and blamed. The row of a shutdown that hangs (HST.T12) is"
+        " taken by no host yet, so that no death can show what follows it",
+    ),
 )
 
 OBLIGATIONS: Final = Obligations(

@@ -11,6 +11,7 @@ from ...store.connect import Connector
 from ...store.probe import no_probe
 from ...store.rebuild import refold
 from ..workload import Doors, Finding, Observation, Promise, Stage
+from .host_lives import NOTE, misconduct, unready_work
 from .looking import broken, is_made, seen, unverified
 from .ownership import own
 from .runtime_acts import next_turns, take_up
@@ -21,12 +22,13 @@ from .runtime_scenes import (
     FILE_EDIT,
     PARALLEL_TOOLS,
     SESSION,
+    SHUTDOWN,
     STARTUP_REPAIR,
     STOP,
     TEXT_TURN,
     Scene,
 )
-from .runtime_views import facts_of, unexplained
+from .runtime_views import log_of, unexplained
 from .world import Deed, happened
 
 T = TypeVar("T")
@@ -72,29 +74,34 @@ class RuntimeWorkload:
     def check(self, root: Path, acks: Sequence[str]) -> Sequence[Finding]:
         """Return every promise that the recovered root breaks.
 
-        What looks exactly as it did when it was found sound is not judged again: facts and views,
-        acknowledgements, the world outside and files are all that the judgement rests on, and
-        matrices are long.
+        A log that looks exactly as it did when it was found sound is not judged again: facts and
+        views, acknowledgements, the world outside and files are all that the judgement rests on,
+        and matrices are long. A host that came and went since without a fact took on no work.
         """
         workspace, sound = workspace_of(root), root.parent / _SOUND
-        looks = f"{seen(root)} {acks} {_contents(workspace)}"
+        lives = [ack for ack in acks if ack.startswith(NOTE)]
+        findings = misconduct(lives)
+        told = [ack for ack in dict.fromkeys(acks) if not ack.startswith(NOTE)]
+        looks = f"{seen(root)} {told} {_contents(workspace)}"
         if sound.exists() and sound.read_text("utf-8") == looks:
-            return ()
-        shown = [ack.removeprefix(_SHOWN) for ack in acks if ack.startswith(_SHOWN)]
-        heads = [ack for ack in acks if not ack.startswith(_SHOWN)]
-        findings = [
+            return findings
+        shown = [ack.removeprefix(_SHOWN) for ack in told if ack.startswith(_SHOWN)]
+        heads = [ack for ack in told if not ack.startswith(_SHOWN)]
+        log = log_of(root)
+        wrong = [
             *broken(root, heads, behind=False),
             *unverified(root),
             *unexplained(
-                facts_of(root),
+                [fact.event for fact in log],
                 shown=shown,
                 effects=happened(root, Deed.EFFECT),
                 workspace=workspace,
             ),
+            *unready_work(log, lives),
         ]
-        if not findings:
+        if not wrong:
             sound.write_text(looks, "utf-8")
-        return findings
+        return [*findings, *wrong]
 
     def rebuild(self, root: Path) -> None:
         """Make all projections anew, as the next owner; runs that wait stay open beside it."""
@@ -137,6 +144,11 @@ def stop() -> RuntimeWorkload:
 def file_edit() -> RuntimeWorkload:
     """Return a file that is written and then edited."""
     return RuntimeWorkload(scene=FILE_EDIT)
+
+
+def shutdown() -> RuntimeWorkload:
+    """Return hosts that are cancelled and broken as they open, and left with work under way."""
+    return RuntimeWorkload(scene=SHUTDOWN)
 
 
 def startup_repair() -> RuntimeWorkload:

@@ -24,6 +24,7 @@ from ...store.connect import Connector
 from ...store.runner import InlineRunner
 from ..seeded import run_seeded
 from ..workload import Stage
+from .host_lives import HostWatch
 from .runtime_tools import FOR_EVER_MS, Effects
 from .world import Deed, note
 
@@ -41,10 +42,15 @@ OpenRuntime = Callable[[Settings, HostSettings], AbstractAsyncContextManager[Run
 
 @attrs.define(eq=False, kw_only=True)
 class Life:
-    """A ready runtime and what its acts need beside it."""
+    """A ready runtime and what its acts need beside it.
+
+    Attributes:
+        outside: Tasks in it outlive the host: they are clients, like another process.
+    """
 
     runtime: Runtime
     stage: Stage
+    outside: trio.Nursery
 
     def acknowledge(self) -> None:
         """Record that everything up to the present head was acknowledged to a caller."""
@@ -83,8 +89,10 @@ def live(
 
     async def whole() -> T:
         workers = Effects(stage=stage, lasting=lasting).scripts(tools)
-        async with trio.open_nursery() as world:
-            runner = SimulatedRunner(world=World(world), scripts=workers)
+        async with trio.open_nursery() as outside:
+            world = World(outside)
+            runner = SimulatedRunner(world=world, scripts=workers)
+            watch = HostWatch(stage=stage, world=world)
             box: list[Runtime] = []
             settings = _settings(stage, tools, script, box)
             host = attrs.evolve(
@@ -95,12 +103,15 @@ def live(
                 idle_s=None,
                 tools=runner,
             )
-            async with open_with(settings, host) as runtime:
-                box.append(runtime)
-                life = Life(runtime=runtime, stage=stage)
-                life.acknowledge()
-                async with runtime.host.kernel.bus.subscribe(_acknowledging(life)):
-                    return await act(life)
+            with watch.living():
+                async with open_with(settings, host) as runtime:
+                    box.append(runtime)
+                    life = Life(runtime=runtime, stage=stage, outside=outside)
+                    life.acknowledge()
+                    shows = runtime.host.kernel.bus.subscribe(_acknowledging(life))
+                    with watch.serving(runtime):
+                        async with shows:
+                            return await act(life)
         raise AssertionError
 
     return run_seeded(stage.seed, whole)

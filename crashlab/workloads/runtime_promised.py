@@ -49,6 +49,22 @@ NEXT_TURN_WORKS: Final = Promise(
     why="A log that is explained but stuck helps nobody.",
 )
 
+WORKS_ONLY_READY: Final = Promise(
+    id="RUNTIME.I8",
+    claim="A host takes on work only after it recovered the root, and none once it drains.",
+    why="A client is served from a root that is not recovered, or by a host that goes (HST.I1).",
+)
+LETS_GO_LAST: Final = Promise(
+    id="RUNTIME.I9",
+    claim="A host holds the root at each boundary that it or a worker of it passes.",
+    why="Another process owns the root beside what still writes to it or acts for it (HST.I2).",
+)
+HOSTS_END: Final = Promise(
+    id="RUNTIME.I10",
+    claim="A host that is told to end, fails or is cancelled in any phase ends and frees the root.",
+    why="A host hangs for ever, and nobody else can own the root (HST.I3).",
+)
+
 RUNTIME_PROMISES: Final = (
     ACKED_IS_DURABLE,
     VERIFIES,
@@ -64,4 +80,7 @@ RUNTIME_PROMISES: Final = (
     NOTHING_TWICE,
     FILES_ARE_WHOLE,
     NEXT_TURN_WORKS,
+    WORKS_ONLY_READY,
+    LETS_GO_LAST,
+    HOSTS_END,
 )

@@ -2,23 +2,27 @@
 
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Final
 
 import attrs
 import trio
 
-from ...actors.runtime import RunHandle
+from ...actors.host import HostSettings
+from ...actors.runtime import RunHandle, Runtime, Session, Settings
 from ...actors.tools.builtin.asking import ask_user
 from ...actors.tools.builtin.files import edit, write
 from ...actors.tools.contract import Tool
+from ...machines.facts.codes import CrashworthyError
 from ...machines.facts.vocabulary import AnswerDecision, Kind
+from ...machines.lifecycles.host import Ready
 from ...store.connect import Connector
 from ...store.probe import no_probe
 from ..workload import Doors, Stage
 from .runtime_acts import NEXT_TURN, rest, take_up
 from .runtime_life import Life, OpenRuntime, Script, live
-from .runtime_tools import bump, deploy, linger, look, pay, stare
+from .runtime_tools import FOR_EVER_MS, bump, deploy, linger, look, pay, stare
 from .world import Deed, happened
 
 SESSION: Final = "s"
@@ -123,6 +127,50 @@ async def _left_behind(life: Life) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+class _GaveUpError(Exception):
+    """The caller of a runtime fails, for reasons of its own."""
+
+
+async def _shut_down(life: Life) -> None:
+    """Leave the host beside a call, a request and a question under way, and a client that stays."""
+    for name in ("linger", "wait", "ask"):
+        await begin(life, name, session=name)
+    root = life.stage.root
+    while not (
+        len(happened(root, Deed.EFFECT)) == len((linger,))
+        and len(happened(root, Deed.REQUEST)) == len(("linger", "wait", "ask"))
+        and life.runtime.pending()
+    ):
+        await trio.lowlevel.checkpoint()
+    idle = await life.runtime.create_session(key="idle")
+    life.outside.start_soon(_come_late, life, idle)
+
+
+async def _come_late(life: Life, idle: Session) -> None:
+    """Ask for all that a client can ask for, of a host that drains: it takes on nothing more."""
+    runtime = life.runtime
+    [asked] = runtime.pending()
+    while isinstance(runtime.host.life.state, Ready):
+        await trio.lowlevel.checkpoint()
+    with suppress(CrashworthyError):
+        await begin(life, "too late", session="late")
+    with suppress(CrashworthyError):
+        await idle.send("too late")
+    with suppress(CrashworthyError):
+        await runtime.resume(asked.run)
+
+
+async def _give_up(life: Life) -> None:
+    """Leave the host by an error, in the middle of a call.
+
+    Raises:
+        _GaveUpError: Always.
+    """
+    async with life.until(Kind.DISPATCHED):
+        await begin(life, "once more", session="again")
+    raise _GaveUpError
+
+
 _LOOK_S: Final = 0.005
 _CHILD_S: Final = 20
 
@@ -161,6 +209,69 @@ def _lives(**acts: Callable[[Life], Awaitable[None]]) -> Play:
     return play
 
 
+def _cancelled_at(name: str, open_with: OpenRuntime) -> OpenRuntime:
+    """Return how a runtime is opened by who is cancelled when it first passes this probe."""
+
+    @asynccontextmanager
+    async def opened(settings: Settings, host: HostSettings) -> AsyncGenerator[Runtime]:
+        with trio.CancelScope() as scope:
+
+            def probe(passed: str) -> None:
+                host.probe(passed)
+                if passed == name:
+                    scope.cancel()
+
+            async with open_with(settings, attrs.evolve(host, probe=probe)) as runtime:
+                yield runtime
+        if scope.cancelled_caught:
+            raise _GaveUpError
+
+    return opened
+
+
+def _broken_at(name: str, open_with: OpenRuntime) -> OpenRuntime:
+    """Return how a runtime is opened that breaks when it first passes this probe."""
+
+    def opened(settings: Settings, host: HostSettings) -> AbstractAsyncContextManager[Runtime]:
+        def probe(passed: str) -> None:
+            host.probe(passed)
+            if passed == name:
+                raise _GaveUpError
+
+        return open_with(settings, attrs.evolve(host, probe=probe))
+
+    return opened
+
+
+def _fails(
+    scene: Scene, stage: Stage, act: Callable[[Life], Awaitable[None]], open_with: OpenRuntime
+) -> None:
+    """Live a life that ends by an error of its own, and by no other."""
+    gave_up = False
+    try:
+        live(stage, scene.tools, scene.script, act, open_with=open_with)
+    except* _GaveUpError:
+        gave_up = True
+    assert gave_up, "the life that was to fail did not"
+
+
+def _end_in_each_phase(scene: Scene, stage: Stage, open_with: OpenRuntime) -> None:
+    """Fail as the root is made and as it is opened, work and leave, work and fail."""
+    with stage.writer("opening_cancelled"):
+        _fails(scene, stage, _nothing, _cancelled_at("lock.taken", open_with))
+    with stage.writer("opening_broken"):
+        _fails(scene, stage, _nothing, _broken_at("txn.committed", open_with))
+    with stage.writer("shut_down"):
+        live(stage, scene.tools, scene.script, _shut_down, open_with=open_with)
+    with stage.writer("given_up"):
+        _fails(scene, stage, _give_up, open_with)
+
+
+async def _nothing(_life: Life) -> None:
+    await trio.lowlevel.checkpoint()
+    raise AssertionError  # No host may open where this is the act.
+
+
 def _after_a_death(scene: Scene, stage: Stage, open_with: OpenRuntime) -> None:
     """Let a host that nobody watches leave everything behind, then open the root as its heir."""
     child = os.fork()
@@ -175,6 +286,9 @@ def _after_a_death(scene: Scene, stage: Stage, open_with: OpenRuntime) -> None:
     _pid, ended = os.waitpid(child, 0)
     assert os.WIFSIGNALED(ended), "the host that was to die lived"
     assert os.WTERMSIG(ended) == signal.SIGKILL
+    with stage.writer("repair_cancelled"):
+        # The writer of a host writes the anchor, and before it is ready only recovery writes.
+        _fails(scene, stage, _nothing, _cancelled_at("anchor.written", open_with))
     with stage.writer("repair"):
         live(stage, scene.tools, scene.script, _take_up, open_with=open_with)
 
@@ -251,6 +365,17 @@ FILE_EDIT: Final = Scene(
     ),
     play=_lives(turn=_file_edit),
 )
+SHUTDOWN: Final = Scene(
+    name="shutdown",
+    tools=(linger, deploy),
+    script=_play(
+        _turn("linger", _calls(_call("linger", "c1", line="x")), _DONE),
+        _turn("wait", _step({"delay_ms": FOR_EVER_MS}, {"text": "late"}, {"finish": "stop"})),
+        _turn("ask", _calls(_call("deploy", "c1", line="z")), _DONE),
+        _turn("once more", _calls(_call("linger", "c1", line="y")), _DONE),
+    ),
+    play=_end_in_each_phase,
+)
 STARTUP_REPAIR: Final = Scene(
     name="startup_repair",
     tools=(linger, pay, stare, write, deploy),
@@ -260,7 +385,7 @@ STARTUP_REPAIR: Final = Scene(
         _turn("stare", _calls(_call("stare", "c1", path="a")), _DONE),
         _turn("write", _calls(_call("write", "c1", path="a.txt", content="one\n")), _DONE),
         _turn("ask", _calls(_call("deploy", "c1", line="z")), _DONE),
-        _turn("wait", _step({"delay_ms": 3_600_000}, {"text": "late"}, {"finish": "stop"})),
+        _turn("wait", _step({"delay_ms": FOR_EVER_MS}, {"text": "late"}, {"finish": "stop"})),
     ),
     play=_after_a_death,
 )
@@ -271,5 +396,6 @@ SCENES: Final[Sequence[Scene]] = (
     APPROVAL,
     STOP,
     FILE_EDIT,
+    SHUTDOWN,
     STARTUP_REPAIR,
 )

@@ -24,12 +24,14 @@ from ...machines.projections.status import RunState, status
 from ...machines.projections.target import Capabilities, ThinkingForm
 from ...machines.projections.transcript import transcript
 from ...machines.projections.transcript_parts import NoticePart, ToolPart, ToolStatus, Turn
+from ...store.audit.judge import Fact
 from ...store.audit.look import Look
 from ...store.connect import Connector
 from ...store.errors import StoreNotFoundError
 from ...store.ownership.root import look_at_root
 from ...store.read import Reading, Scope
 from ..workload import Finding, Promise
+from .host_lives import AT_REST
 from .runtime_promised import (
     FILES_ARE_WHOLE,
     HISTORY_IS_STRICT,
@@ -41,22 +43,24 @@ from .runtime_promised import (
 
 TARGET: Final = Capabilities(thinking=ThinkingForm.SIGNED)
 
-_AT_REST: Final = frozenset(
-    (RunState.COMPLETED, RunState.FAILED, RunState.ABORTED, RunState.WAITING)
-)
 _LIVE_CALLS: Final = frozenset((ToolStatus.PENDING, ToolStatus.WAITING, ToolStatus.RUNNING))
 _GOOD: Final = frozenset((OutcomeResult.OK, OutcomeResult.RECONCILED))
 _WHOLE: Final = frozenset((Observation.MATCHES_EXPECTED_STATE, Observation.MATCHES_PRIOR_STATE))
 
 
-def facts_of(root: Path) -> list[RuntimeEvent]:
-    """Return every fact of a root in commit order; none where there is no log yet."""
+def log_of(root: Path) -> list[Fact]:
+    """Return every fact of a root in commit order, and its place; none where there is no log."""
     try:
         found, _problem = look_at_root(root)
         with contextlib.closing(Look(path=found.database, connector=Connector())) as look:
-            return [fact.event for fact in Reading(look=look, root_id=found.root_id, scope=Scope())]
+            return list(Reading(look=look, root_id=found.root_id, scope=Scope()))
     except StoreNotFoundError:
         return []
+
+
+def facts_of(root: Path) -> list[RuntimeEvent]:
+    """Return every fact of a root in commit order; none where there is no log yet."""
+    return [fact.event for fact in log_of(root)]
 
 
 def unexplained(
@@ -135,7 +139,7 @@ def _findings(promise: Promise, details: Sequence[str]) -> list[Finding]:
 
 def _unfinished(facts: Sequence[RuntimeEvent]) -> list[str]:
     view = status(facts, live=False)
-    found = [f"{run.run} is {run.state}" for run in view.runs if run.state not in _AT_REST]
+    found = [f"{run.run} is {run.state}" for run in view.runs if run.state not in AT_REST]
     for turn in transcript(facts, live=False).turns:
         found += _unfinished_turn(turn)
     to_json(view)  # What cannot be told as JSON cannot be shown.

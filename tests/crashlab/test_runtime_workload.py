@@ -15,6 +15,7 @@ SCENES = {
     "approval": (100, 200),
     "stop": (70, 105),
     "file_edit": (60, 115),
+    "shutdown": (60, 150),
     "startup_repair": (50, 150),
 }
 
@@ -59,6 +60,20 @@ def test_effect_that_is_tried_again_is_found() -> None:
 def test_recovery_that_sends_a_request_is_found() -> None:
     broken = {one.promise for one in rehearse(plan("goes_on_by_itself")).violations}
     assert {"CRASH.I2", "CRASH.I3"} <= broken
+
+
+@pytest.mark.parametrize(
+    ("toy", "promise"),
+    [
+        ("admits_in_any_phase", "RUNTIME.I8"),
+        ("is_ready_too_early", "RUNTIME.I8"),
+        ("lets_go_too_early", "RUNTIME.I9"),
+        ("never_lets_go", "RUNTIME.I10"),
+    ],
+)
+@pytest.mark.proves("OWN-3")
+def test_host_that_leaves_its_table_is_found(toy: str, promise: str) -> None:
+    assert promise in {one.promise for one in rehearse(plan(toy)).violations}
 
 
 def plan(toy: str) -> Plan:
