@@ -1,6 +1,7 @@
 """The first owner's scenes: a whole run with everything in it, and one ruin of each kind."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -32,10 +33,14 @@ from ...machines.facts.vocabulary import (
     RecoveryMode,
     ReturnReason,
 )
+from ...store import epochs
 from ...store.journal import writers
 from ...store.journal.ends import EndRun, Stop
 from ...store.journal.partials import Lane, UpsertPartial
 from ...store.journal.starts import QueueMessage
+from ...store.ownership.workers import LeftWorker
+from ...store.platform import ProcessIdentity
+from ...store.txn import Txn
 from .stagehand import WIRE_PART, Stagehand
 from .teller import Teller
 
@@ -72,6 +77,7 @@ _OBSERVATIONS: Final = {
     4: Observation.DIVERGED,
 }
 _LEFT: Final = Teller(session="left", number=1)
+_WORKERS: Final = ("worker-1", "worker-2")
 SIGHTS: Final[Mapping[str, Observation]] = MappingProxyType(
     {_LEFT.operation(1, position): seen for position, seen in _OBSERVATIONS.items()}
 )
@@ -212,6 +218,22 @@ def left_runs(hand: Stagehand, others: Mapping[str, Teller]) -> None:
     overdue = others["overdue"]
     call = _called(hand, overdue)
     hand.unit("ask", writers.ask(overdue.ask(call, deadline=DEADLINE)[1]))
+
+
+def workers_recorded(hand: Stagehand) -> None:
+    """Record two workers before they could act, and that one of them ended (OWN-2)."""
+    epoch = hand.store.owner.epoch
+    with hand.stage.writer("record_worker"):
+        for name in _WORKERS:
+            hand.store.transact(partial(_record, name=name, epoch=epoch))
+    with hand.stage.writer("record_worker_ended"):
+        hand.store.transact(partial(epochs.record_worker_ended, worker=_WORKERS[0]))
+
+
+def _record(txn: Txn, *, name: str, epoch: int) -> None:
+    # Of another boot and in no group of its own: whatever this pid is now, nobody ends it.
+    process = ProcessIdentity(pid=1, boot_id="lab", started="lab")
+    epochs.record_worker(txn, name, epoch, LeftWorker(process=process, group=1))
 
 
 def settings(teller: Teller, fact: str) -> RuntimeEvent:

@@ -1,10 +1,12 @@
 """The later owners' scenes: what was left is recovered, judged, continued, or given up."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from ...machines.facts import compose, ids
 from ...machines.facts.boundary import ControlHead, Manifest, manifest_digest
+from ...machines.facts.codes import Code
 from ...machines.facts.model import (
     BoundaryAbandoned,
     DriftAccepted,
@@ -17,6 +19,7 @@ from ...machines.facts.model import (
 from ...machines.facts.vocabulary import (
     AnswerDecision,
     Author,
+    Finish,
     Kind,
     Role,
     RunFailure,
@@ -25,8 +28,9 @@ from ...machines.facts.vocabulary import (
 from ...store.journal import writers
 from ...store.journal.claims import Claim, StartContinuation
 from ...store.journal.ends import AbandonRun, EndRun
-from ...store.journal.errors import OwnerFencedError
+from ...store.journal.errors import OwnerFencedError, SessionQuarantinedError
 from ...store.journal.ledger import View
+from ...store.journal.quarantine import QuarantineSession
 from ...store.sqlite import SqliteStore
 from .first_owner import SIGHTS, UNKNOWN, settings
 from .recovery import recover_all
@@ -97,6 +101,32 @@ def given_up(hand: Stagehand, others: Mapping[str, Teller]) -> None:
     abandoned = compose.run_abandoned(overdue.control, overdue.fresh(), overdue.run)
     end = overdue.failed(RunFailure.ABANDONED_BY_PERSON)
     hand.unit("abandon_run", AbandonRun(abandoned=abandoned, end=end))
+
+
+def quarantined(hand: Stagehand, damaged: Teller) -> None:
+    """Contain a session found damaged in the middle of a call; only its end passes (STORE-8).
+
+    Raises:
+        AssertionError: It took an outcome all the same.
+    """
+    hand.unit("open_session", damaged.open_session(key="damaged"))
+    hand.unit("open_run", damaged.open_run())
+    hand.request(damaged.request(1))
+    call = damaged.call(1, 1)
+    hand.unit("settle_step", writers.settle_step(call, damaged.settled(Finish.TOOL_CALLS)))
+    hand.effect(damaged.dispatch(call))
+    order = QuarantineSession(
+        session=damaged.session,
+        cause=Code.BYTES_NOT_CANONICAL.value,
+        first_bad=hand.store.heads.now.ordinal,
+        invocation=damaged.at.spine.invocation,
+    )
+    hand.unit("quarantine", order)
+    hand.stage.ack(f"quarantine {damaged.session}")
+    with hand.stage.writer("refused"), suppress(SessionQuarantinedError):
+        hand.store.write(writers.settle(damaged.outcome(call)))
+        raise AssertionError
+    hand.unit("end_run", EndRun(end=damaged.failed()))
 
 
 def fenced(hand: Stagehand, zombie: SqliteStore, teller: Teller) -> None:

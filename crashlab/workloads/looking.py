@@ -146,6 +146,8 @@ def _lost(look: _Look, facts: Sequence[Stored], acks: Sequence[str]) -> list[str
                 return look.view.lease().epoch >= int(told[0])
             case "claim":
                 return look.view.claim(told[0]) is not None
+            case "quarantine":
+                return look.view.quarantine(told[0]) is not None
             case _:
                 ref = BlobRef(blob=BlobId(told[0]), size_bytes=int(told[1]))
                 return len(blobs.read(ref)) == ref.size_bytes

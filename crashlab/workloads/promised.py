@@ -6,7 +6,7 @@ from ..workload import Promise
 
 ACKED_IS_DURABLE: Final = Promise(
     id="STORE.I1",
-    claim="What was acknowledged is durable: facts, claims, epochs and blobs.",
+    claim="What was acknowledged is durable: facts, claims, quarantines, epochs and blobs.",
     why="A caller acted on it, and the next owner would act as if it had not happened (STORE-2).",
 )
 VERIFIES: Final = Promise(

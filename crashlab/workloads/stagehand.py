@@ -23,6 +23,9 @@ WIRE_PART: Final = b"a part of a wire body"
 
 SESSIONS: Final = ("rich", "left", "stopped", "overdue")
 
+DAMAGED: Final = "damaged"
+"""A session that is contained; it stays so, and is told nothing more."""
+
 
 class Do(Protocol):
     """Carries an order out and acknowledges it once it is durable."""

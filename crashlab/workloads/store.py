@@ -19,12 +19,22 @@ from .first_owner import (
     left_runs,
     left_waiting,
     whole_run,
+    workers_recorded,
 )
-from .later_owners import claimed, continued, fenced, given_up, judged, reattached, recovered
+from .later_owners import (
+    claimed,
+    continued,
+    fenced,
+    given_up,
+    judged,
+    quarantined,
+    reattached,
+    recovered,
+)
 from .looking import broken, is_made, seen, unverified
 from .ownership import ROOT, Open, abandon, own
 from .promised import PROMISES
-from .stagehand import SESSIONS, Do, Stagehand, acknowledged
+from .stagehand import DAMAGED, SESSIONS, Do, Stagehand, acknowledged
 
 _BEHIND: Final = "anchor.behind"
 _VERIFIED: Final = "verified"
@@ -63,6 +73,7 @@ class StoreWorkload:
         call = left_waiting(hand, rich)
         left_operations(hand, left)
         left_runs(hand, others)
+        workers_recorded(hand)
         with stage.writer("abandon"):
             abandon(hand.store)
         hand.begin("host-2")
@@ -72,6 +83,7 @@ class StoreWorkload:
         continued(hand, left)
         claimed(hand, rich)
         given_up(hand, others)
+        quarantined(hand, hand.teller(DAMAGED))
         zombie = hand.store
         assert zombie.tenure is not None
         # As if another file lay where its lock was: a successor opens while it still lives.
