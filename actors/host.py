@@ -1,7 +1,7 @@
 """The host: takes a root, recovers, serves, and releases everything in reverse order (OWN-3)."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..machines.lifecycles.cells import Machine
 from ..store.blobs import BlobStore
 from ..store.connect import Connector
 from ..store.epochs import record_worker, record_worker_ended
+from ..store.errors import StorageError, StorePoisonedError
 from ..store.ownership.root import StateRoot
 from ..store.ownership.workers import LeftWorker, WorkersProof
 from ..store.probe import Probe, no_probe
@@ -271,7 +272,9 @@ async def _drain(host: Host) -> None:
     with trio.CancelScope(shield=True), trio.move_on_after(host.settings.grace_s):
         for name in tuple(host.kernel.active):
             if not host.waits(name):
-                await host.kernel.stop(name, STOPPED_BY_HOST)
+                # What cannot be written now, the next owner's recovery reads from the facts.
+                with suppress(StorageError, StorePoisonedError):
+                    await host.kernel.stop(name, STOPPED_BY_HOST)
 
 
 @attrs.frozen(kw_only=True)
@@ -286,9 +289,14 @@ class _Log:
         await self.store.writer.submit(lambda txn: record_worker(txn, name, epoch, record))
 
     async def ended(self, record: LeftWorker) -> None:
-        """Record that its group is gone."""
+        """Record that its group is gone, if anything can be recorded now.
+
+        The record saves the next owner a look at the process, which it would find gone; an outcome
+        on its way to a full disk is not given up for that.
+        """
         name = _name(record)
-        await self.store.writer.submit(lambda txn: record_worker_ended(txn, name))
+        with suppress(StorageError, StorePoisonedError):
+            await self.store.writer.submit(lambda txn: record_worker_ended(txn, name))
 
 
 def _name(record: LeftWorker) -> str:

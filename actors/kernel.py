@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, cast
 
 import attrs
@@ -33,6 +34,7 @@ from ..store.errors import (
     CommitOutcomeUnknownError,
     StorageError,
     StoreClosedError,
+    StoreOnProbationError,
     StorePoisonedError,
 )
 from ..store.journal import writers
@@ -51,7 +53,6 @@ from .reading import Mail, queued_messages, session_facts
 from .run import Historian, RunActor, Snapshots
 from .waiting import Waiting
 
-_RETRY_S: Final = 0.2
 _LOG: Final = logging.getLogger("crashworthy")
 
 
@@ -271,7 +272,7 @@ class Kernel:
         except UnitRefusedError:
             # Somebody else moved the run on: a stop, an end. Its facts say what happened.
             return None
-        except StorageError:
+        except (StorageError, StoreOnProbationError):
             return RunEnded(status=RunStatus.FAILED, failure=RunFailure.STORAGE)
         except (StorePoisonedError, CommitOutcomeUnknownError, StoreClosedError):
             raise
@@ -296,17 +297,8 @@ class Kernel:
         """
         pen = active.pen
         fact = compose.run_ended(pen.at(), pen.fresh(), end)
-        while True:
-            try:
-                await pen.append(EndRun(end=fact), (fact,))
-            except UnitRefusedError:
-                return
-            except StorePoisonedError:
-                raise
-            except StorageError:
-                await trio.sleep(_RETRY_S)
-                continue
-            return
+        with suppress(UnitRefusedError):
+            await pen.append_surely(EndRun(end=fact), (fact,))
 
     async def go_on(self, session: str, means: Means) -> None:
         """Open the next turn if a follow-up waits for it and nobody closes the host (RUN-6)."""

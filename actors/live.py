@@ -1,4 +1,4 @@
-"""What observers see as it happens: committed facts, and pieces nothing may act on (STORE-2)."""
+"""What observers see as it happens: committed facts, and what nothing may act on (STORE-2)."""
 
 import math
 from collections.abc import AsyncGenerator, Callable
@@ -9,6 +9,7 @@ from typing import TypeAlias
 import attrs
 import trio
 
+from ..machines.facts.codes import Code
 from ..machines.facts.model import RuntimeEvent
 
 BACKLOG_MAX = 10_000
@@ -45,7 +46,24 @@ class Piece:
     text: str
 
 
-LiveEvent: TypeAlias = Committed | Piece
+@attrs.frozen(kw_only=True)
+class Notice:
+    """Something keeps a run waiting that a person may mend, such as a full disk; never a fact.
+
+    Told once when the wait begins, again when its reason changes, and once when it is over.
+
+    Attributes:
+        code: What the environment refuses (STORE-9).
+        over: The wait is over: what had happened is stored.
+    """
+
+    session: str
+    run: str
+    code: Code
+    over: bool
+
+
+LiveEvent: TypeAlias = Committed | Piece | Notice
 
 
 def session_of(event: LiveEvent) -> str:

@@ -7,13 +7,14 @@ import attrs
 import trio
 
 from ..machines.facts import compose
+from ..machines.facts.codes import Code
 from ..machines.facts.ids import IdSource
 from ..machines.facts.model import RuntimeEvent, Spine
 from ..store.errors import StorageError
 from ..store.journal.append import Appended
 from ..store.journal.orders import Order
 from .clock import Clock
-from .live import Bus, Committed
+from .live import Bus, Committed, Notice
 
 T = TypeVar("T")
 
@@ -73,18 +74,32 @@ class Pen:
         """Write what must not be lost while this process lives: an outcome that already happened.
 
         While the environment refuses, the same bytes are tried again; nobody is shown the outcome
-        and no step is taken past it before it is durable (STORE-9).
+        and no step is taken past it before it is durable (STORE-9). Observers are told that it
+        waits, and for what, because only a person can make room.
 
         Raises:
             CrashworthyError: The order was refused for good, or the store cannot be used any more.
         """
         wait_s = _RETRY_S
+        told: Code | None = None
         while True:
             try:
-                return await self.append(order, facts)
-            except StorageError:
+                appended = await self.desk.submit(order)
+            except StorageError as error:
+                if error.code is not told:
+                    told = error.code
+                    self._notice(told, over=False)
                 await trio.sleep(wait_s)
                 wait_s = min(wait_s * 2, _RETRY_S_MAX)
+                continue
+            if told is not None:
+                self._notice(told, over=True)
+            self.take(facts)
+            return appended
+
+    def _notice(self, code: Code, *, over: bool) -> None:
+        spine = self.spine
+        self.bus.publish(Notice(session=spine.session, run=spine.run, code=code, over=over))
 
     def take(self, facts: Sequence[RuntimeEvent]) -> None:
         """Keep and show facts that are durable; what is known already is not shown again."""

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from ..machines.facts.canonical import Json
+from ..machines.facts.canonical import Json, encode
 from ..machines.facts.codes import Code
 from ..machines.facts.digests import Domain, digest_json
 from ..machines.facts.model import AskOpened, Question
@@ -15,9 +15,12 @@ from .progress import CallProgress
 from .tools.boundary import (
     BoundaryRequiredError,
     Denied,
+    FileScope,
     Inside,
+    Reach,
     assess,
     expansion_json,
+    parse_expansion,
 )
 from .tools.builtin.asking import escaped, read_questions
 from .tools.contract import Permission, Place, Tool
@@ -136,9 +139,10 @@ class Examiner:
             if self.policy.approvals is not Approvals.ASK:
                 crossing = BoundaryRequiredError(expansion=found.expansion)
                 return Refuse(result=OutcomeResult.DENIED, content=crossing.facts())
-            wanted = expansion_json(found.expansion)
-            review = f"{tool.name}: {shown(args)}"
-            return self._ask(tool, digest, Purpose.BOUNDARY, review, now_ms, expansion=wanted)
+            told = expansion_json(found.expansion)
+            wants = (f"wants to {line}" for line in wanted(told))
+            review = "\n".join((f"{tool.name}: {shown(args)}", *wants))
+            return self._ask(tool, digest, Purpose.BOUNDARY, review, now_ms, expansion=told)
         if tool.permission is not Permission.ASK or self.policy.approvals is Approvals.ALLOW:
             return Go(tool=tool, args=args)
         if self.policy.approvals is Approvals.REFUSE:
@@ -181,6 +185,26 @@ _UNCLEAN: Final = "$unclean"
 def unclean_args() -> dict[str, Json]:
     """Return what stands in a call whose arguments were unclean: they are refused (BYTE-3)."""
     return {_UNCLEAN: True}
+
+
+def wanted(expansion: Json) -> tuple[str, ...]:
+    """Return what an expansion would allow, each file and the network as one line for people.
+
+    The paths are those that would really be touched, not as a model spelled them (ASK-4).
+    """
+    if expansion is None:
+        return ()
+    try:
+        told = parse_expansion(expansion)
+    except ToolRefusedError:
+        return (escaped(encode(expansion).decode()),)  # From a log that none of ours wrote.
+    network = ("use the network",) if told.network else ()
+    return (*map(_scope, told.files), *network)
+
+
+def _scope(scope: FileScope) -> str:
+    below = " and everything below it" if scope.reach is Reach.SUBTREE else ""
+    return f"{scope.access.value} {escaped(scope.path)}{below}"
 
 
 def shown(args: dict[str, Json]) -> str:

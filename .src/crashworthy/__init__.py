@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from .actors.backends.script import Script, parse_script, read_script
     from .actors.backends.scripted import ScriptedBackend
-    from .actors.live import Committed, LiveEvent, Piece, PieceOf
+    from .actors.live import Committed, LiveEvent, Notice, Piece, PieceOf
     from .actors.means import Patience
     from .actors.permission import Approvals, Policy
     from .actors.runtime import (
@@ -154,6 +154,7 @@ __all__ = [
     "LiveEvent",
     "ModelRequest",
     "NeverAutoRetry",
+    "Notice",
     "OutcomeUnknown",
     "OutputRule",
     "Patience",
@@ -246,6 +247,7 @@ _HOMES: Final[Mapping[str, str]] = MappingProxyType(
         "LiveEvent": "actors.live",
         "ModelRequest": "actors.backends.contract",
         "NeverAutoRetry": "actors.tools.contract",
+        "Notice": "actors.live",
         "OutcomeUnknown": "actors.tools.contract",
         "OutputRule": "actors.tools.contract",
         "Patience": "actors.means",

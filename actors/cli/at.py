@@ -18,9 +18,10 @@ from ...store.audit.judge import Fact
 from .gist import gist
 from .looking import Log, OrdinalUnknownError, events_of, open_log
 from .options import add_json, add_lines, add_place, command_parser, place_of
+from .pending import asked_lines
 from .render import Renderer
 from .show import LINES
-from .terminal import Paper, Tone, moment, out, print_json, some_lines, visible
+from .terminal import Paper, Tone, moment, out, print_json, some_lines
 
 VIEWS: Final = ("transcript", "history", "status", "usage", "recovery", "lineage")
 
@@ -35,7 +36,9 @@ def main(argv: Sequence[str]) -> int:
         "Show a session as it was right after the fact of this ordinal (see `events`).",
         "A past moment has no live owner: a run without its end is shown as unowned or waiting.",
     )
-    parser.add_argument("ordinal", type=int, metavar="ORDINAL")
+    parser.add_argument(
+        "ordinal", type=int, metavar="ORDINAL", help="which fact; the first of a log has 1"
+    )
     parser.add_argument(
         "session",
         nargs="?",
@@ -118,7 +121,9 @@ def _write_status(view: SessionView, paper: Paper) -> None:
     for run in view.runs:
         paper.line(f"  {run.run}  {run.state.value}  {moment(run.opened_ts)}")
         for ask in run.pending:
-            paper.line(f"    asks: {ask.ask}  {ask.purpose.value}  {visible(ask.review)}")
+            paper.line(f"    asks: {ask.ask}  {ask.purpose.value}")
+            for line in asked_lines(ask.review, ask.questions):
+                paper.line(f"      {line}")
         for operation in run.unsettled:
             paper.line(f"    unsettled: {operation}", Tone.RED)
 

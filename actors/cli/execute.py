@@ -7,7 +7,9 @@ from typing import Final
 import attrs
 import trio
 
+from ...machines.facts.codes import Code
 from ...machines.facts.vocabulary import RunStatus
+from ...store.errors import StorageError
 from ..attending import Attendant
 from ..runtime import RunHandle, Runtime, Session, Settings, open_runtime
 from ..sync import last_words
@@ -21,6 +23,7 @@ from .terminal import out, tell
 
 STOPPED_BY_KEY: Final = "user"
 STOPPED_BY_SIGNAL: Final = "signal"
+_AGAIN_S: Final = 0.5
 
 
 @attrs.frozen(kw_only=True)
@@ -62,7 +65,7 @@ async def _execute(job: Job) -> int:
     async with open_runtime(job.settings) as runtime:
         tell_workers(runtime.host)
         session = await _session(runtime, job)
-        known = frozenset(fact.id for fact in session.facts())
+        known = session.facts()
         begun: list[RunHandle] = []
 
         def begin(handle: RunHandle) -> None:
@@ -104,4 +107,19 @@ async def _stop_on_signal(handle: RunHandle) -> None:
                 signal.signal(each, signal.SIG_DFL)
             tell("\nstopping; once more ends the process at once")
             source = STOPPED_BY_KEY if number == signal.SIGINT else STOPPED_BY_SIGNAL
+            await _stop(handle, source)
+
+
+async def _stop(handle: RunHandle, source: str) -> None:
+    """Stop a run; while its log cannot be written, nothing is stopped, and that is said once."""
+    told: Code | None = None
+    while True:
+        try:
             await handle.stop(source)
+        except StorageError as error:
+            if error.code is not told:
+                tell(f"cannot be stopped while its log cannot be written: {error}")
+                told = error.code
+            await trio.sleep(_AGAIN_S)
+        else:
+            return

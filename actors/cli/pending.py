@@ -41,14 +41,19 @@ def main(argv: Sequence[str]) -> int:
         request = one.request
         paper.line(f"{request.ask}  {request.purpose.value}  {moment(request.asked_ts)}", Tone.BOLD)
         paper.line(f"  run {request.run} of {one.session}", Tone.DIM)
-        for line in visible(request.review).split("\n"):
+        for line in asked_lines(request.review, request.questions):
             paper.line(f"  {line}")
-        for question in request.questions:
-            paper.line(f"  {visible(question.text)}")
-            for option in question.options:
-                paper.line(f"    - {visible(option)}")
         paper.line(f"  {how_to_answer(place, request.ask, request.questions)}", Tone.DIM)
     return log.status()
+
+
+def asked_lines(review: str, questions: Sequence[Question]) -> list[str]:
+    """Return what exactly is asked for: the action whole, or each question with its options."""
+    lines = visible(review).split("\n")
+    for question in questions:
+        lines.append(visible(question.text))
+        lines.extend(f"  - {visible(option)}" for option in question.options)
+    return lines
 
 
 def how_to_answer(place: Place, ask: str, questions: Sequence[Question]) -> str:

@@ -1,6 +1,5 @@
 """Asks the person at the terminal; whoever is not there leaves the request open (ASK-1)."""
 
-import json
 import os
 import sys
 from enum import StrEnum
@@ -115,10 +114,8 @@ class Prompter:
 def review_lines(ask: PendingAsk) -> list[str]:
     """Return what a person has to see before they allow it: the action, whole and spelled out."""
     lines = visible(ask.action.review).split("\n")
-    if ask.action.expansion is not None:
-        lines.append("this would widen what the session may touch, from now on:")
-        wanted = json.dumps(ask.action.expansion, indent=2, ensure_ascii=False)
-        lines.extend(visible(wanted).split("\n"))
+    if ask.action.purpose is Purpose.BOUNDARY:
+        lines.append("once allowed, this session may do so from now on")
     return lines
 
 

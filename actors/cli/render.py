@@ -9,6 +9,7 @@ from ...machines.facts import canonical
 from ...machines.facts.canonical import CanonicalError
 from ...machines.projections import transcript_parts as t
 from ...machines.projections.endings import EndClass
+from ..permission import wanted
 from .narrate import brief
 from .terminal import Paper, Tone, moment, some_lines, visible
 
@@ -69,7 +70,8 @@ class Renderer:
                 self.paper.line(f"   {part.text}", Tone.YELLOW)
 
     def _tool(self, part: t.ToolPart) -> None:
-        words = visible(f"-> {part.name}: {part.args.text}")
+        call = f"{part.step}.{part.position}"
+        words = visible(f"-> {call} {part.name}: {part.args.text}")
         self.paper.line(self.paper.fit(words), Tone.BOLD)
         for ask in part.asks:
             self._ask(ask)
@@ -77,7 +79,7 @@ class Renderer:
             self._long(_told(part.told))
         elif part.live is not None:
             self._long(part.live.text)
-        self.paper.line(self.paper.fit(f"   {_standing(part)}"), _STANDS[part.status])
+        self.paper.line(self.paper.fit(f"   {call} {_standing(part)}"), _STANDS[part.status])
         if part.parking is not None:
             self.paper.line(f"   {part.parking.sentence} {part.parking.action}", Tone.YELLOW)
         for artifact in part.artifacts:
@@ -91,6 +93,8 @@ class Renderer:
         else:
             state = "open" if ask.closed is None else f"closed: {ask.closed.value}"
         self.paper.line(f"?  {ask.purpose.value} {ask.ask}: {state}", Tone.YELLOW)
+        for line in wanted(ask.expansion):
+            self.paper.line(f"   to {visible(line)}")
         for question in ask.questions:
             self.paper.line(f"   {visible(question.text)}")
 

@@ -1,17 +1,18 @@
 """What a command tells of the run it executes: a story for people, or JSON lines for programs."""
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 import attrs
 
 from ...machines.facts import canonical
 from ...machines.facts.codec import encode_body
-from ...machines.facts.model import RunEnded
+from ...machines.facts.model import RunEnded, RuntimeEvent
 from ...machines.projections.plain import to_json
-from ..live import Committed, LiveEvent
+from ..live import Committed, LiveEvent, Notice
 from ..runtime import PendingAsk, RunHandle
-from .narrate import Narrator
-from .pending import how_to_answer
+from .narrate import Narrator, noticed
+from .pending import asked_lines, how_to_answer
 from .place import Place
 from .terminal import print_json, tell
 
@@ -20,6 +21,7 @@ with --json, standard output has one JSON object a line:
   {"type": "run", "session", "run", "created", "root"}           first
   {"type": "fact", "fact": {...}}                                a fact, once it is durable
   {"type": "piece", "of", "subject", "text"}                     partial: no fact, shown at once
+  {"type": "notice", "code", "over", "text"}                     it waits, for room on the disk say
   {"type": "result", "state", "failure", "source", "text", "pending"}    last"""
 
 
@@ -41,7 +43,7 @@ class Result:
 class Story(Protocol):
     """Tells of one run, from its beginning to what it came to."""
 
-    def begin(self, handle: RunHandle, known: frozenset[str]) -> None:
+    def begin(self, handle: RunHandle, known: Sequence[RuntimeEvent]) -> None:
         """Say which run it is; the facts in `known` were there before and are not told again."""
         ...
 
@@ -63,9 +65,10 @@ class TextStory:
     _handle: RunHandle | None = attrs.field(default=None, init=False)
     _known: frozenset[str] = attrs.field(default=frozenset(), init=False)
 
-    def begin(self, handle: RunHandle, known: frozenset[str]) -> None:
+    def begin(self, handle: RunHandle, known: Sequence[RuntimeEvent]) -> None:
         """Say which run it is, and where its log is."""
-        self._handle, self._known = handle, known
+        self._handle, self._known = handle, frozenset(fact.id for fact in known)
+        self.narrator.know(known)
         tell(f"{handle.id} in {handle.session}, logged in {self.place.root}")
         if not handle.created and self._is_over(handle):
             tell("this run is known by its key, and over: nothing was executed")
@@ -84,8 +87,10 @@ class TextStory:
                 "\nwaits for a person; nothing is lost when this process ends. Answer, then go on:"
             )
             for ask in result.pending:
-                tell(f"  {how_to_answer(self.place, ask.ask, ask.action.questions)}")
-            tell(f"  {command(*result.again)}")
+                for line in asked_lines(ask.action.review, ask.action.questions):
+                    tell(f"  {line}")
+                tell(f"    {how_to_answer(self.place, ask.ask, ask.action.questions)}")
+            tell(f"then:\n    {command(*result.again)}")
         tell(f"\nlook at it:  {command('show', session)}")
         tell(f"each event:  {command('events', session)}")
 
@@ -100,9 +105,9 @@ class JsonStory:
     place: Place
     _known: frozenset[str] = attrs.field(default=frozenset(), init=False)
 
-    def begin(self, handle: RunHandle, known: frozenset[str]) -> None:
+    def begin(self, handle: RunHandle, known: Sequence[RuntimeEvent]) -> None:
         """Say which run it is."""
-        self._known = known
+        self._known = frozenset(fact.id for fact in known)
         print_json(
             {
                 "type": "run",
@@ -115,7 +120,12 @@ class JsonStory:
 
     def show(self, event: LiveEvent) -> None:
         """Tell one event."""
-        if not isinstance(event, Committed):
+        if isinstance(event, Notice):
+            text = noticed(event)
+            print_json(
+                {"type": "notice", "code": event.code.value, "over": event.over, "text": text}
+            )
+        elif not isinstance(event, Committed):
             print_json(
                 {
                     "type": "piece",

@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from ...machines.facts.canonical import Json
+from ...store.errors import StorageError
 from ...store.ownership.workers import LeftWorker
 from .output import OutputRecord, OutputSink, Spool
 from .process import (
@@ -120,6 +121,10 @@ class WorkerPool:
         worker = await start_worker(self.settings)
         try:
             await self.log.started(worker.record)
+        except StorageError as error:
+            # One that no successor could end gets no order (OWN-2): the call is not started.
+            await worker.end()
+            raise WorkerUnavailableError(reason=str(error)) from error
         except BaseException:
             await worker.end()
             raise

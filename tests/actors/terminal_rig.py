@@ -129,9 +129,16 @@ class Desk:
         return [*start, *words[1:]]
 
     def type(self, *words: str | bytes, stdin: bytes = b"") -> Ended:
-        """Type a command and wait for its end."""
+        """Type a command about this desk's log and wait for its end."""
+        return self._typed(self.command(*words), stdin)
+
+    def type_anywhere(self, *words: str) -> Ended:
+        """Type a command that is told nothing but its words, and wait for its end."""
+        return self._typed([sys.executable, "-m", "crashworthy", *words], b"")
+
+    def _typed(self, command: Sequence[str | bytes], stdin: bytes) -> Ended:
         done = subprocess.run(
-            self.command(*words),
+            command,
             cwd=self.workspace,
             env=self.environment(),
             input=stdin,
@@ -192,7 +199,7 @@ class Typed:
 
     def until(self, kind: str) -> dict[str, Json]:
         """Read on until a fact of this kind, and return its body."""
-        for line in self._lines():
+        for line in self.lines():
             fact = line.get("fact")
             if isinstance(fact, dict) and fact["kind"] == kind:
                 return fact
@@ -200,7 +207,7 @@ class Typed:
 
     def until_output(self) -> None:
         """Read on until a tool's output is shown."""
-        assert any(line.get("of") == "tool" for line in self._lines())
+        assert any(line.get("of") == "tool" for line in self.lines())
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the command alone."""
@@ -228,7 +235,7 @@ class Typed:
             read += piece.decode()
         return read
 
-    def _lines(self) -> Iterator[dict[str, Json]]:
+    def lines(self) -> Iterator[dict[str, Json]]:
         stream = cast("IO[bytes]", self.process.stdout)
         for line in stream:
             told = cast("dict[str, Json]", json.loads(line))

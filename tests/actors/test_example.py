@@ -47,7 +47,7 @@ def test_demo_runs_the_tests_red_repairs_and_runs_them_green(demo: tuple[Desk, E
     desk, ended = demo
     assert ended.status == 0, ended.err
     red, green = ended.out.index("1 failed, 3 passed"), ended.out.index("4 passed")
-    assert red < ended.out.index("-> edit: path = 'till/receipt.py'") < green
+    assert red < ended.out.index("edit: path = 'till/receipt.py'") < green
     assert "== completed" in ended.out
     status, told = _pytest(desk.home / "project")
     assert (status, "4 passed" in told) == (0, True), told
