@@ -1,16 +1,24 @@
 """The command `crashworthy crash`: kill a workload at every boundary, and say what broke."""
 
 import argparse
+import inspect
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar, TextIO
+from typing import ClassVar, Final, TextIO
 
 import attrs
 
 from ..machines.facts.codes import Code, CrashworthyError
+from ..store.reports import (
+    add_reports,
+    check_reports,
+    refuse_reports,
+    words,
+    write_report,
+)
 from . import moments
 from .boundary import Point
 from .crew import LabProcessLostError
@@ -21,7 +29,6 @@ from .matrix import (
     Plan,
     Progress,
     die_once,
-    no_progress,
     rehearse,
     run_matrix,
     scratch_base,
@@ -31,6 +38,8 @@ from .report import as_text
 from .workload import BUILT_IN, WorkloadUnknownError
 
 CLEAN, BROKEN, USAGE = 0, 1, 2
+_LINE_S: Final = 15.0
+"""Seconds between two lines of progress where nobody watches."""
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -46,8 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         parser = _parser()
         options = parser.parse_args(argv, namespace=_Options())
-        if not options.workload and options.moments is None:
-            parser.error("name a --workload, or ask for --moments")
+        _check(parser, options)
     except SystemExit as stop:  # argparse has told its reason already
         return stop.code if isinstance(stop.code, int) else USAGE
     if options.moments is not None:
@@ -60,11 +68,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _die_at(plan, options.at)
         return _matrix(plan, options)
     except (WorkloadUnknownError, DeathUnknownError) as error:
-        print(error, file=sys.stderr)
+        _tell(error)
         return USAGE
     except LabProcessLostError as error:
-        print(error, file=sys.stderr)
+        _tell(error)
         return BROKEN
+
+
+def _tell(error: CrashworthyError) -> None:
+    meaning = (inspect.getdoc(type(error)) or "").split("\n\n", maxsplit=1)[0]
+    print(f"crashworthy crash: {error}\n  {' '.join(meaning.split())}", file=sys.stderr)
 
 
 class _Options(argparse.Namespace):
@@ -76,9 +89,9 @@ class _Options(argparse.Namespace):
     mode: str
     shard: tuple[int, int]
     seconds_max: int
-    json: Path | None
-    junit: Path | None
-    html: Path | None
+    json: str | None
+    junit: str | None
+    html: str | None
     at: str
     list_only: bool
 
@@ -100,10 +113,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="crashworthy crash",
         description="Kill a workload at each boundary, reopen it, and check every promise.",
         epilog="Exit status: 0 clean, 1 a promise is broken or a death was not reached, 2 wrong"
-        " usage.",
+        " usage, 3 the environment failed.",
+        allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--workload", default="", help=f"a built-in name ({known}) or module:factory")
+    add(
+        "--workload",
+        default="",
+        metavar="NAME",
+        help=f"what is killed: a built-in name ({known}) or module:factory",
+    )
     add(
         "--moments",
         type=_positive,
@@ -114,18 +133,45 @@ def _parser() -> argparse.ArgumentParser:
         "many as the profile says. Each has a seed of its own, which repeats it: the same delay "
         "behind the same fact; what the processes do within the delay is not repeated",
     )
-    add("--profile", choices=sorted(PROFILES), default="ci", help="how much is sampled")
-    add("--seed", type=int, default=1, help="of the workload and of the samples")
-    add("--jobs", type=_positive, default=os.cpu_count() or 1, help="deaths side by side")
-    add("--mode", choices=[m.value for m in Mode], default=default_mode().value)
+    add(
+        "--profile",
+        choices=sorted(PROFILES),
+        default="ci",
+        help="how many of the deaths in recovery and in new interpreters are sampled: some"
+        " (the default), or all",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="of the workload and of the samples; 1")
+    add(
+        "--jobs",
+        type=_positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="deaths side by side; by default one a core",
+    )
+    add(
+        "--mode",
+        choices=[m.value for m in Mode],
+        default=default_mode().value,
+        help="how processes are started; here %(default)s by default",
+    )
     add("--shard", type=_shard, default=(1, 1), metavar="I/N", help="run one part of N")
-    add("--seconds-max", type=_positive, default=60, help="time of one process")
-    add("--json", type=Path, metavar="F", help="write the report as JSON")
-    add("--junit", type=Path, metavar="F", help="write the report as JUnit XML")
-    add("--html", type=Path, metavar="F", help="write the report as one HTML page")
+    add("--seconds-max", type=_positive, default=60, metavar="S", help="time of one process; 60")
+    add_reports(parser, "json", "junit", "html")
     add("--at", default="", metavar="KEY", help="one death, told in full; its files are kept")
     add("--list", dest="list_only", action="store_true", help="print the key of every death")
     return parser
+
+
+def _check(parser: argparse.ArgumentParser, options: _Options) -> None:
+    """End the command as used wrongly where its options do not go together."""
+    if not options.workload and options.moments is None:
+        parser.error("name a --workload, or ask for --moments")
+    if options.moments is not None:
+        refuse_reports(parser, options, ("junit", "html"), "--moments writes JSON only")
+    elif options.at or options.list_only:
+        forms = ("json", "junit", "html")
+        refuse_reports(parser, options, forms, "only a whole matrix writes a report")
+    check_reports(parser, options)
 
 
 def _positive(text: str) -> int:
@@ -143,15 +189,10 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _matrix(plan: Plan, options: _Options) -> int:
-    report = run_matrix(plan, progress=_shown_on(sys.stderr))
-    for path, render in (
-        (options.json, as_json),
-        (options.junit, as_junit),
-        (options.html, as_html),
-    ):
-        if path is not None:
-            path.write_text(render(report), encoding="utf-8")
-    print(as_text(report), end="")
+    report = run_matrix(plan, progress=shown_on(sys.stderr))
+    print(as_text(report), end="", file=words(options))
+    for form, render in (("json", as_json), ("junit", as_junit), ("html", as_html)):
+        write_report(options, form, render(report))
     return CLEAN if report.clean else BROKEN
 
 
@@ -167,13 +208,12 @@ def _moments(options: _Options) -> int:
     try:
         for killing in moments.run_moments(course):
             killings.append(killing)
-            print(killing.line, flush=True)
+            print(killing.line, file=words(options), flush=True)
     except moments.RehearsalFailedError as error:
-        print(error, file=sys.stderr)
+        _tell(error)
         return BROKEN
-    if options.json is not None:
-        options.json.write_text(moments.as_json(killings), encoding="utf-8")
-    print(moments.as_text(killings))
+    print(moments.as_text(killings), file=words(options))
+    write_report(options, "json", moments.as_json(killings))
     return CLEAN if all(killing.clean for killing in killings) else BROKEN
 
 
@@ -213,16 +253,33 @@ def _told(outcome: Outcome, death: Death) -> str:
     return "\n".join([*lines, "clean" if not outcome.violations else "NOT clean"]) + "\n"
 
 
-def _shown_on(stream: TextIO) -> Callable[[Progress], None]:
-    """Return a progress line for a terminal, and silence for anything else."""
-    if not stream.isatty():
-        return no_progress
+def shown_on(stream: TextIO) -> Callable[[Progress], None]:
+    """Return what shows progress: one line of a terminal, or a new line now and then elsewhere.
 
-    def show(now: Progress) -> None:
-        end = "\n" if now.done == now.total else ""
-        rate = now.done / max(now.seconds, 0.001)
-        text = f"\r{now.done}/{now.total} deaths, {now.violations} violations, {rate:.0f}/s "
-        stream.write(f"\x1b[2K{text}{end}")
+    Who reads a log of a job that runs for minutes wants to know that it lives; a short job says
+    nothing before its result.
+    """
+    if stream.isatty():
+        stream.write("rehearsing")
         stream.flush()
 
-    return show
+        def keep(now: Progress) -> None:
+            end = "\n" if now.done == now.total else ""
+            stream.write(f"\x1b[2K\r{_progress_line(now)} {end}")
+            stream.flush()
+
+        return keep
+    told_s = [0.0]
+
+    def add(now: Progress) -> None:
+        if now.seconds - told_s[0] >= _LINE_S:
+            told_s[0] = now.seconds
+            stream.write(f"{_progress_line(now)}\n")
+            stream.flush()
+
+    return add
+
+
+def _progress_line(now: Progress) -> str:
+    rate = now.done / max(now.seconds, 0.001)
+    return f"{now.done}/{now.total} deaths, {now.violations} violations, {rate:.0f}/s"

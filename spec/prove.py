@@ -4,17 +4,18 @@ import argparse
 import math
 import platform
 import re
+import sys
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import Final
 
 import attrs
 
+from ..store.reports import add_reports, refuse_reports, words, write_report
 from .contract import contracts_of
 from .contracts_driver import (
     CPU_S_PER_CONDITION,
@@ -28,7 +29,7 @@ from .machine_space import SIZE, MachineResult, prove_machine, table_of
 from .mutants import MutantsResult, prove_mutants
 from .obligation import ContractModule, CrashCheck, ModelProof, Obligations, Plant, Profile
 from .registry import OBLIGATIONS
-from .report import NO_CONTRACTS, NO_MUTANTS, Planted, Report, Screen, told, write_json
+from .report import NO_CONTRACTS, NO_MUTANTS, Planted, Report, Screen, as_json, told
 
 _SPEED_RUNS: Final = 3
 
@@ -47,11 +48,13 @@ def main(argv: Sequence[str], obligations: Obligations = OBLIGATIONS) -> int:
         argv: The words after `crashworthy prove`.
         obligations: What there is to prove.
     """
-    options = _parser().parse_args(argv)
-    screen = Screen()
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.plant is not None or options.speed:
+        refuse_reports(parser, options, ("json",), "only whole proofs write a report")
+    screen = Screen(out=words(options))
     if options.plant == "list":
-        for plant in obligations.plants:
-            screen.note(f"{plant.name:<24} {plant.invariant:<12} {plant.bug}")
+        _list_plants(obligations.plants, screen)
         return EXIT_PROVEN
     if options.plant is not None:
         return _show_plant(options.plant, obligations, screen)
@@ -59,8 +62,7 @@ def main(argv: Sequence[str], obligations: Obligations = OBLIGATIONS) -> int:
         return _measure(obligations, screen)
     sections: Sequence[str] = options.only or SECTIONS
     report = _prove(obligations, Profile(options.profile), sections, screen)
-    if options.json is not None:
-        write_json(report, options.json)
+    write_report(options, "json", as_json(report))
     if screen.failed:
         screen.note(f"NOT PROVEN: {screen.failed} of the above failed, {report.seconds:.0f} s")
         return EXIT_BROKEN
@@ -72,8 +74,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy prove",
         description="Check every lifecycle table, composed model, contract and mutant.",
-        epilog="Exit status: 0 all proven, 1 something is not, 2 wrong usage. With --plant NAME:"
-        " 1 the planted bug was found, as it must be; 3 it was not found.",
+        epilog="Exit status: 0 all proven, 1 something is not, 2 wrong usage, 3 the environment"
+        " failed. With --plant NAME: 1 the planted bug was found, as it must be; 3 it was not.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -82,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         default=Profile.CI.value,
         help="ci: minutes on two cores (default); deep: larger scopes, more time",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the report as JSON")
+    add_reports(parser, "json")
     parser.add_argument(
         "--only", choices=SECTIONS, action="append", help="prove only this; may be repeated"
     )
@@ -265,12 +267,20 @@ def _look_for(plant: Plant) -> Planted:
     return Planted(invariant=plant.invariant, violation=broken[0] if broken else None)
 
 
+def _list_plants(plants: Sequence[Plant], screen: Screen) -> None:
+    name = max((len(plant.name) for plant in plants), default=0)
+    broken = max((len(plant.invariant) for plant in plants), default=0)
+    for plant in plants:
+        screen.note(f"{plant.name:<{name}}  {plant.invariant:<{broken}}  {plant.bug}")
+
+
 def _show_plant(name: str, obligations: Obligations, screen: Screen) -> int:
     """Run one planted bug and print its trace."""
     plants = {plant.name: plant for plant in obligations.plants}
     plant = plants.get(name)
     if plant is None:
-        screen.note(f"no bug is planted under this name: {name} (see --plant list)")
+        told = f"crashworthy prove: no bug is planted as {name!r}: --plant list names all"
+        print(told, file=sys.stderr)
         return EXIT_USAGE
     screen.note(f"planted: {plant.bug}")
     found = _look_for(plant)
@@ -315,8 +325,8 @@ def _by_contracts(obligations: Obligations) -> tuple[tuple[str, tuple[Invariant,
     pairs: list[tuple[str, tuple[Invariant, ...]]] = []
     for module in obligations.contracts:
         for contract in contracts_of(module.module):
-            words = set(re.findall(r"[\w.-]*\w", contract.text))
-            quoted = tuple(invariant for key, invariant in known.items() if key in words)
+            said = set(re.findall(r"[\w.-]*\w", contract.text))
+            quoted = tuple(invariant for key, invariant in known.items() if key in said)
             pairs.append((f"contract:{contract.id}", quoted))
     return tuple(pairs)
 

@@ -4,7 +4,6 @@ import json
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TextIO
 
 import attrs
@@ -99,9 +98,9 @@ def document(report: Report) -> dict[str, object]:
     }
 
 
-def write_json(report: Report, path: Path) -> None:
-    """Write the report to `path`, replacing what is there."""
-    path.write_text(json.dumps(document(report), indent=2) + "\n", encoding="utf-8")
+def as_json(report: Report) -> str:
+    """Return the report as one JSON document."""
+    return json.dumps(document(report), indent=2) + "\n"
 
 
 @attrs.define(eq=False)

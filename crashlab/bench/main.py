@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 
+from ...store.reports import add_reports, words, write_report
 from ...store.sqlite import SqliteStore
 from ..workloads.teller import Teller
 from .appends import End, measure_budget, measure_growth
@@ -31,7 +32,7 @@ class _Options(argparse.Namespace):
     rounds: int | None
     quick: bool
     place: Path | None
-    json: Path | None
+    json: str | None
 
     def sizes(self) -> Sizes:
         sizes = QUICK if self.quick else Sizes()
@@ -48,9 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USAGE
     with tempfile.TemporaryDirectory(prefix="crashworthy-bench-", dir=options.place) as place:
         figures = measure_all(Path(place), options.sizes(), told=_tell)
-    print(as_table(figures), end="")
-    if options.json is not None:
-        options.json.write_text(_as_json(figures, options), encoding="utf-8")
+    print(as_table(figures), end="", file=words(options))
+    write_report(options, "json", _as_json(figures, options))
     return MISSED if any(figure.met is False for figure in figures) else MET
 
 
@@ -99,14 +99,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy bench",
         description="Measure the store beside raw SQLite on the same disk.",
-        epilog="Exit status: 0 all targets are met, 1 one is missed, 2 wrong usage.",
+        epilog="Exit status: 0 all targets are met, 1 one is missed, 2 wrong usage, 3 the"
+        " environment failed.",
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("--facts", type=_positive, metavar="N", help="facts of the long log (100000)")
     add("--rounds", type=_positive, metavar="N", help="measured commits of each kind (300)")
     add("--quick", action="store_true", help="small sizes: shows that it runs, measures nothing")
     add("--place", type=Path, metavar="DIR", help="a directory on the disk to be measured")
-    add("--json", type=Path, metavar="F", help="write the figures as JSON")
+    add_reports(parser, "json")
     return parser
 
 

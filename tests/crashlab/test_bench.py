@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from crashworthy.crashlab.bench import main as command
 from crashworthy.crashlab.bench.figure import Figure, as_table, at_least, at_most
 from crashworthy.crashlab.bench.ground import (
     QUICK,
@@ -73,6 +74,21 @@ def test_bench_measures_all_figures_and_meets_those_that_count_work(
     assert list(place.iterdir()) == [], "what was measured is removed"
     shown = capsys.readouterr().out
     assert all(name in shown for name in NAMES)
+
+
+def test_figures_on_standard_output_are_one_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = Figure(name="open.growth", value=1.0, unit="ratio", target=at_most(2.0, "f"))
+
+    def measured(*_sizes: object, **_told: object) -> list[Figure]:
+        return [figure]
+
+    monkeypatch.setattr(command, "measure_all", measured)
+    assert main(["--quick", "--place", str(tmp_path), "--json", "-"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["figures"]["open.growth"]["met"] is True
+    assert "open.growth" in told.err
 
 
 def test_bench_refuses_sizes_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from crashworthy.crashlab import main as command
-from crashworthy.crashlab.main import main
-from crashworthy.crashlab.matrix import PROFILES, Profile
+from crashworthy.crashlab.main import main, shown_on
+from crashworthy.crashlab.matrix import PROFILES, Profile, Progress
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +37,26 @@ def test_clean_run_exits_zero_and_writes_every_report(
     suite = ET.fromstring(paths["junit"].read_text())  # noqa: S314  # our own file
     assert (suite.get("tests"), suite.get("failures")) == ("41", "0")
     assert paths["html"].read_text().count('<i class="good"') == 40
+
+
+@pytest.mark.parametrize("form", ["json", "junit", "html"])
+def test_report_on_standard_output_is_one_document(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = [f"--{form}", "-"] if form != "json" else ["--json", "-", "--junit", "side.xml"]
+    assert run("sound", "--shard", "1/20", *options) == 0
+    told = capsys.readouterr()
+    match form:
+        case "json":
+            assert json.loads(told.out)["clean"] is True
+            assert ET.fromstring((tmp_path / "side.xml").read_text()).tag == "testsuite"  # noqa: S314
+        case "junit":
+            assert ET.fromstring(told.out).tag == "testsuite"  # noqa: S314  # our own output
+        case _:
+            assert told.out.startswith("<!doctype html>")
+    assert told.err.endswith("\nclean\n")
+    assert not (tmp_path / "-").exists()
 
 
 def test_broken_run_exits_one_and_names_the_death_to_repeat(
@@ -99,13 +119,19 @@ def test_list_names_every_death(capsys: pytest.CaptureFixture[str]) -> None:
         ["--workload", "toy_ledger:sound", "--shard", "3/2"],
         ["--workload", "toy_ledger:sound", "--at", "host:commit:COMMIT#99:before"],
         ["--workload", "toy_ledger:sound", "--jobs", "0"],
+        ["--workload", "toy_ledger:sound", "--json", "-", "--html", "-"],
+        ["--workload", "toy_ledger:sound", "--list", "--json", "-"],
+        ["--workload", "toy_ledger:sound", "--json", "no/such/directory/report.json"],
+        ["--moments", "1", "--junit", "report.xml"],
     ],
 )
 def test_misuse_exits_two(arguments: list[str]) -> None:
     assert main(arguments) == 2
 
 
-def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_of_a_short_run_is_shown_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -117,3 +143,13 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sys, "stderr", pipe)
     assert run("sound", "--shard", "1/20") == 0
     assert not pipe.getvalue()
+
+
+def test_long_run_says_now_and_then_that_it_lives_where_nobody_watches() -> None:
+    log = io.StringIO()
+    show = shown_on(log)
+    for second in range(60):
+        show(Progress(done=10 * second, total=9000, violations=0, seconds=float(second)))
+    assert log.getvalue().splitlines() == [
+        f"{done}/9000 deaths, 0 violations, 10/s" for done in (150, 300, 450)
+    ]

@@ -124,7 +124,7 @@ def test_planted_bug_is_shown_by_name(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(("--plant", "keyless"), TOYS) == 1
     assert "    2  owner 1 enters [DOOR.T2]" in capsys.readouterr().out
     assert main(("--plant", "list"), TOYS) == 0
-    assert "keyless                  DOOR.I1      an owner enters" in capsys.readouterr().out
+    assert "keyless  DOOR.I1  an owner enters" in capsys.readouterr().out
     assert main(("--plant", "unknown"), TOYS) == 2
 
 
@@ -151,3 +151,25 @@ def test_tests_named_by_invariants_exist() -> None:
         for node in invariant.tests:
             path, _, name = node.partition("::")
             assert f"def {name}(" in (ROOT / path).read_text("utf-8"), node
+
+
+def test_report_on_standard_output_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(("--only", "machines", "--json", "-"), TOYS) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["machines"]["job"]["states"] == 12
+    assert "proven: machines" in told.err
+
+
+def test_report_that_would_not_be_made_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as usage:
+        main(("--plant", "keyless", "--json", "-"), TOYS)
+    assert usage.value.code == 2
+    assert "only whole proofs write a report" in capsys.readouterr().err
+
+
+def test_planted_bugs_are_listed_in_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    longer = attrs.evolve(KEYLESS, name="a_very_much_longer_name_than_the_other", invariant="D.I2")
+    assert main(("--plant", "list"), attrs.evolve(TOYS, plants=(KEYLESS, longer))) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.index(KEYLESS.bug) == second.index(KEYLESS.bug)
+    assert first.index("DOOR.I1") == second.index("D.I2")
