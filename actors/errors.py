@@ -24,6 +24,22 @@ class RunUnknownError(CrashworthyError):
 
 
 @attrs.define(eq=False, kw_only=True)
+class NoSessionError(CrashworthyError):
+    """This log has no session yet."""
+
+    code: ClassVar[Code] = Code.NO_SESSION
+    root: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class NoOpenRunError(CrashworthyError):
+    """No run of this log is open: nothing waits, and there is nothing to stop or to take up."""
+
+    code: ClassVar[Code] = Code.NO_OPEN_RUN
+    root: str
+
+
+@attrs.define(eq=False, kw_only=True)
 class AskUnknownError(CrashworthyError):
     """There is no such request to a person in this root."""
 
@@ -33,7 +49,7 @@ class AskUnknownError(CrashworthyError):
 
 @attrs.define(eq=False, kw_only=True)
 class AlreadyDecidedError(CrashworthyError):
-    """The request has its one decision, or was closed; `decision` says which (ASK-1)."""
+    """The request has its one decision; `decision` says which (ASK-1)."""
 
     code: ClassVar[Code] = Code.ASK_DECIDED
     ask: str

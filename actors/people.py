@@ -52,6 +52,7 @@ class People:
             UnitRefusedError: The run is stopping or over.
         """
         opened = self._asked(ask)
+        self._refuse_answer(ask, opened.spine)  # Before a word is said about how it would fit.
         assert isinstance(opened.actions, AskOpened)
         question = opened.actions.purpose is Purpose.QUESTION
         if question and decision is AnswerDecision.ANSWER:

@@ -57,7 +57,7 @@ from .tools.builtin.catalogue import BUILTIN_TOOLS
 from .tools.contract import Tool
 from .tools.paths import workspace_boundary
 from .tools.registry import Registry
-from .workspace import attach
+from .workspace import attach, keep_apart
 
 DEFAULT_PROMPT: Final = (
     ("runtime", "You work on the files of one directory through tools. Be exact and brief."),
@@ -69,7 +69,7 @@ class Settings:
     """How a runtime behaves; every field has a safe default but the first three.
 
     Attributes:
-        root: The state root: log, blobs, locks.
+        root: The state root: log, blobs, locks. Never inside of the workspace, nor around it.
         workspace: The directory that tools work in.
         backend: Makes one backend per run.
         tools: What the model may call.
@@ -494,7 +494,10 @@ async def open_runtime(
         RootOwnedError: `root_owned`, another process owns the root.
         AcknowledgedFactsMissingError: `acknowledged_facts_missing`.
         WorkspaceUnusableError: `workspace_unusable`.
+        RootNotApartError: `root_not_apart`, one of the two lies inside the other.
     """
+    root = settings.root if host is None else host.root
+    await trio.to_thread.run_sync(keep_apart, root, settings.workspace)
     workspace = await trio.to_thread.run_sync(attach, settings.workspace)
     async with open_host(host or host_settings(settings), tell_history) as opened:
         yield Runtime(host=opened, settings=settings, workspace=workspace)

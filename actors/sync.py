@@ -54,13 +54,14 @@ def run_sync(
         >>> from pathlib import Path
         >>> import crashworthy
         >>> home = Path(tempfile.mkdtemp())
+        >>> (home / "work").mkdir()
         >>> asks = {"call": "shell", "args": {"command": "echo hello > greeting.txt"}}
         >>> script = crashworthy.parse_script({"turn": [{"step": [
         ...     {"event": [asks, {"finish": "tool_calls"}]},
         ...     {"event": [{"text": "Written."}, {"finish": "stop"}]},
         ... ]}]})
         >>> settings = crashworthy.Settings(
-        ...     root=home / "log", workspace=home,
+        ...     root=home / "log", workspace=home / "work",
         ...     backend=lambda: crashworthy.ScriptedBackend(script=script),
         ... )
 
@@ -75,7 +76,7 @@ def run_sync(
         >>> allow = lambda ask: crashworthy.ALLOW
         >>> crashworthy.run_sync("Write a greeting.", settings, key="greeting", answer=allow).text
         'Written.'
-        >>> (home / "greeting.txt").read_text().strip()
+        >>> (home / "work/greeting.txt").read_text().strip()
         'hello'
 
     Args:

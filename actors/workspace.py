@@ -24,6 +24,47 @@ class WorkspaceUnusableError(CrashworthyError):
     reason: str
 
 
+@attrs.define(eq=False, kw_only=True)
+class RootNotApartError(CrashworthyError):
+    """The log and the files that an agent works on lie one inside the other: nothing was opened.
+
+    Its tools could then change the log that says what they did.
+    """
+
+    code: ClassVar[Code] = Code.ROOT_NOT_APART
+    root: str
+    workspace: str
+
+
+def keep_apart(root: Path, workspace: Path) -> None:
+    """Refuse a state root inside of its workspace, and a workspace inside of its root.
+
+    Directories are compared by what they are, not by how they are spelled; the root need not exist.
+
+    Raises:
+        RootNotApartError: `root_not_apart`.
+    """
+    log, files = root.resolve(), workspace.resolve()
+    if _is_within(log, files) or _is_within(files, log):
+        raise RootNotApartError(root=str(log), workspace=str(files))
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Say whether a canonical path is a directory, or lies below it, on any kind of file system."""
+    try:
+        there = folder.stat()
+    except OSError:
+        return path == folder or folder in path.parents
+    for one in (path, *path.parents):
+        try:
+            here = one.stat()
+        except OSError:
+            continue
+        if os.path.samestat(here, there):
+            return True
+    return False
+
+
 def attach(path: Path) -> tuple[str, str]:
     """Return the canonical path and identity of a workspace, marking it the first time.
 

@@ -10,15 +10,16 @@ import attrs
 from ..machines.facts.codes import Code, CrashworthyError
 from ..machines.facts.ids import RootId
 from ..machines.lifecycles.cells import Machine
+from .anchor import Head, compare_anchor
 from .audit.findings import Finding
 from .audit.heads import stored_heads
 from .audit.hindsight import Hindsight
 from .audit.judge import Fact, RowJudge, Trouble
 from .audit.look import Look
-from .audit.pages import FACTS_PAGE
+from .audit.pages import FACTS_PAGE, last_ordinal
 from .audit.rows import COLUMNS
 from .audit.tables import CELLS, cell_of
-from .errors import DatabaseDamagedError
+from .errors import AcknowledgedFactsMissingError, DatabaseDamagedError, StoreNotFoundError
 from .journal import columns as c
 from .journal.records import CellRow
 from .sql import Row
@@ -184,6 +185,44 @@ def _unread(finding: Finding, ledger: str, *, shown: bool) -> Unread:
     )
 
 
+def missing(look: Look, anchored: Head | None) -> AcknowledgedFactsMissingError | None:
+    """Return what an anchor remembers and the log has not, if that is anything (STORE-9a).
+
+    Args:
+        look: The log.
+        anchored: What the anchor said before the log was looked at: the owner anchors behind its
+            COMMIT, so the log is never behind that.
+
+    Raises:
+        StoreNotFoundError: `not_found`, where nothing was ever acknowledged.
+        AcknowledgedFactsMissingError: `acknowledged_facts_missing`, where nothing at all is left.
+        StorageError: `storage_*`.
+    """
+
+    def chain_at(ordinal: int) -> str | None:
+        found = look.run(_ROOT_AT, (ordinal,))
+        return next((root.hex() for (root,) in found if isinstance(root, bytes)), None)
+
+    def compare() -> None:
+        last = last_ordinal(look.run)
+        compare_anchor(anchored, Head(ordinal=last, chain=chain_at(last) or ""), chain_at)
+
+    try:
+        look.snapshot(compare)
+    except AcknowledgedFactsMissingError as short:
+        return short
+    except DatabaseDamagedError:
+        return None  # Whoever reads on is told, and sees what can be read before it.
+    except StoreNotFoundError:
+        if anchored is None or anchored.ordinal == 0:
+            raise
+        # The tables of a young log lie in its WAL alone, which may be lost.
+        raise AcknowledgedFactsMissingError(
+            anchored_ordinal=anchored.ordinal, stored_ordinal=0
+        ) from None
+    return None
+
+
 # --- lists, as the projections have them ---
 
 _SESSIONS: Final = """
@@ -194,6 +233,11 @@ ORDER BY 8, 1
 """.strip()
 _RUNS: Final = (
     f"SELECT {CELLS.all} FROM cells WHERE session = ? AND machine = ? ORDER BY made, instance"
+)
+_ROOT_AT: Final = "SELECT root FROM facts WHERE ordinal = ?"
+_ASKS_NAMED: Final = (
+    "SELECT instance FROM cells WHERE machine = ? AND instance >= ? AND instance < ?"
+    " ORDER BY instance LIMIT ?"
 )
 _RUNS_NAMED: Final = (
     "SELECT run FROM facts WHERE seq = 1 AND kind = 'run_opened' AND run >= ? AND run < ?"
@@ -257,5 +301,15 @@ def runs_named(look: Look, beginning: str, *, limit: int = 6) -> list[str]:
     def read() -> list[str]:
         found = look.run(_RUNS_NAMED, (beginning, f"{beginning}\x7f", limit))
         return [c.text(run) for (run,) in found]
+
+    return look.snapshot(read)
+
+
+def asks_named(look: Look, beginning: str, *, limit: int = 6) -> list[str]:
+    """Return the requests to people whose ids begin so, open or not, at most `limit`."""
+    words = (Machine.INTERACTION.value, beginning, f"{beginning}\x7f", limit)
+
+    def read() -> list[str]:
+        return [c.text(ask) for (ask,) in look.run(_ASKS_NAMED, words)]
 
     return look.snapshot(read)

@@ -122,6 +122,8 @@ class Backend(Protocol):
     backend lets go of whatever it holds. It may raise `BackendFailedError` at any moment; any other
     exception counts as `Failure.UNKNOWN`. Ending without `Finished` is a missing finish, which is a
     failure whatever was said before (RUN-3).
+
+    To log, hold back or break what another backend does, put a `wrapped.WrappedBackend` around it.
     """
 
     @property

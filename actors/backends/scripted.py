@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Final, cast
 
 import attrs
@@ -133,8 +133,9 @@ async def _play(events: Sequence[ScriptEvent]) -> AsyncGenerator[BackendEvent]:
         await trio.lowlevel.checkpoint()
         match event.say:
             case Say.TEXT:
-                async for piece in _pieces(event):
-                    yield piece
+                async with aclosing(_pieces(event)) as pieces:
+                    async for piece in pieces:
+                        yield piece
                 yield BlockEnded()
             case Say.THINK:
                 yield ThinkingPiece(text=cast("str", event.value))

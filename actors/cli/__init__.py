@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -33,10 +34,12 @@ class Command:
         module: Full module name. A string, so that production imports neither `spec` nor `crashlab`
             (HOUSE-3) and `--help` imports nothing at all (HOUSE-4).
         summary: One line for the list of commands.
+        reports: Whether its `--json` names a file; else it turns standard output into JSON.
     """
 
     module: str
     summary: str
+    reports: bool = False
 
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
@@ -88,18 +91,22 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "verify": Command(
             module="crashworthy.actors.cli.verify",
             summary="check a state root or a log; changes nothing",
+            reports=True,
         ),
         "prove": Command(
             module="crashworthy.spec.prove",
             summary="check every lifecycle table over its whole state space",
+            reports=True,
         ),
         "crash": Command(
             module="crashworthy.crashlab.main",
             summary="kill a workload at every boundary and check what survives",
+            reports=True,
         ),
         "bench": Command(
             module="crashworthy.crashlab.bench.main",
             summary="measure the store beside raw SQLite",
+            reports=True,
         ),
     }
 )
@@ -145,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         demand_asserts()
         return int(_load(name, COMMANDS[name])(rest))
     except CrashworthyError as error:
-        _tell(name, error, as_json="--json" in rest)
+        _tell(name, error, as_json=_prints_json(COMMANDS[name], rest))
         return EXIT_REFUSED
     except KeyboardInterrupt:
         print(f"crashworthy {name}: interrupted", file=sys.stderr)
@@ -160,6 +167,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tell_failed_output(name, error)
         _give_output_up()
         return EXIT_REFUSED
+
+
+def _prints_json(command: Command, rest: Sequence[str]) -> bool:
+    """Say whether standard output is to be JSON, also where the words were never parsed."""
+    if not command.reports:
+        return "--json" in rest
+    return "--json=-" in rest or ("--json", "-") in pairwise(rest)
 
 
 def _tell_failed_output(name: str, error: OSError) -> None:

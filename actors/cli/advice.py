@@ -8,18 +8,40 @@ from ...machines.facts.codes import Code
 
 ADVICE: Final[Mapping[str, str]] = MappingProxyType(
     {
-        Code.ACKNOWLEDGED_FACTS_MISSING: "Look at it with `verify`; restore a backup if you can.",
+        Code.ACKNOWLEDGED_FACTS_MISSING: (
+            "`verify` says more. Restore a backup of everything but root.json into the root; or"
+            " accept the loss, for which there is no command yet: open the root once from Python"
+            " with Settings(accept_loss=True), which closes every open run, its calls unknown."
+        ),
         Code.APPROVAL_REFUSED: "Run it with --approve ask, and decide.",
-        Code.ASK_DECIDED: "Nothing is left to decide; `resume` uses the decision.",
+        Code.ASK_CLOSED: "Nothing is left to decide; `show` says how it went on.",
+        Code.ASK_DECIDED: (
+            "Nothing is left to decide: `resume` goes on with it, `show` says if it was used."
+        ),
         Code.ASK_UNKNOWN: "`pending` lists what is asked.",
-        Code.NAME_AMBIGUOUS: "Write more of it, or copy it whole.",
+        Code.LOCK_REPLACED: "Somebody replaced owner.lock in the root; end the owner, then retry.",
+        Code.NAME_AMBIGUOUS: "Write more of the id, or copy it whole.",
         Code.NEEDS_UPGRADE: "The next command that runs or answers upgrades the log.",
+        Code.NO_OPEN_RUN: "`show` says how the last one ended; `run` starts the next turn.",
+        Code.NO_SESSION: "`run` begins one.",
         Code.NOT_FOUND: "Run something first, or say where the log is: --root, --workspace.",
         Code.ORDINAL_UNKNOWN: "`events` lists the ordinals.",
         Code.PROFILE_DRIFT: "Resume it with the options it was started with, or `abandon` it.",
-        Code.ROOT_COPIED: "If this is the original, put it back where it was made.",
+        Code.ROOT_COPIED: (
+            "Use the original. Looking at a copy works; making it a root of its own is not offered"
+            " yet."
+        ),
+        Code.ROOT_MARKER_INVALID: (
+            "Name a state root; a new one is made in a directory that is empty or not there."
+        ),
+        Code.ROOT_NOT_APART: "Name another place for the log, outside of the workspace: --root.",
         Code.ROOT_OWNED: "Wait until that process ends, or stop it; looking works meanwhile.",
         Code.ROOT_PERMISSIONS: "Take it from everybody else: chmod -R go= on the root.",
+        Code.ROOT_REPLACED: (
+            "Put the marker file back that was made there, not a copy of it. Looking works; making"
+            " this a root of its own is not offered yet."
+        ),
+        Code.ROOT_UNUSABLE: "Name another directory, or make the one above it.",
         Code.RUN_NOT_WAITING: "`show` says where the run stands; `run` starts the next turn.",
         Code.RUN_UNKNOWN: "`sessions` and `show` name the runs.",
         Code.SESSION_BUSY: "Its open run comes first: `pending`, `answer`, `resume`, or `stop`.",

@@ -7,10 +7,10 @@ from ...machines.facts.canonical import encode
 from ...machines.facts.vocabulary import AnswerDecision, Purpose
 from ..host import Host
 from .exits import Exit
-from .looking import NameAmbiguousError, open_log
+from .looking import open_log
 from .options import add_json, add_place, command_parser, place_of
 from .owning import decide
-from .pending import Asked, open_requests
+from .pending import open_requests
 from .terminal import print_json, tell
 
 
@@ -19,8 +19,8 @@ def main(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     place = place_of(args)
     with open_log(place) as log:
-        asked = _find(open_requests(log), args.ask)
-    ask = args.ask if asked is None else asked.request.ask
+        ask = log.find_ask(args.ask)
+        asked = next((one for one in open_requests(log) if one.request.ask == ask), None)
     question = asked is not None and asked.request.purpose is Purpose.QUESTION
     decision, answers = _decision(args.words, question=question)
 
@@ -45,22 +45,10 @@ def _parser() -> argparse.ArgumentParser:
         "passes one over, or `deny`. The run goes on when somebody resumes it.",
     )
     parser.add_argument("ask", metavar="ASK", help="the request's id, or the beginning")
-    parser.add_argument("words", nargs="+", metavar="allow|deny|TEXT")
+    parser.add_argument("words", nargs="+", metavar="allow|deny|TEXT", help="the decision")
     add_place(parser)
     add_json(parser, "one JSON document")
     return parser
-
-
-def _find(open_asks: Sequence[Asked], name: str) -> Asked | None:
-    """Return the open request of this id or beginning of one; None: ask the owner about it.
-
-    Raises:
-        NameAmbiguousError: `name_ambiguous`.
-    """
-    fits = [one for one in open_asks if one.request.ask.startswith(name)]
-    if len(fits) > 1:
-        raise NameAmbiguousError(name=name, fits=tuple(one.request.ask for one in fits[:5]))
-    return fits[0] if fits else None
 
 
 def _decision(

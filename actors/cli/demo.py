@@ -85,5 +85,5 @@ def _parser() -> argparse.ArgumentParser:
         help="a directory to make everything in; else a new temporary one",
     )
     add_voice(parser)
-    add_json(parser, "JSON lines, as `run` does,")
+    add_json(parser, "JSON lines, as `run` does")
     return parser

@@ -11,7 +11,7 @@ from .gist import gist
 from .looking import open_log
 from .options import add_json, add_limit, add_place, command_parser, place_of
 from .show import name_of
-from .terminal import moment, out, print_json, table, tell
+from .terminal import left_out, moment, out, print_json, table, tell
 
 _SHOWN: Final = 200
 
@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
             print_json(fact_json(one))
         return log.status()
     if len(shown) < len(facts):
-        tell(f"{len(facts) - len(shown)} older facts are not shown: --limit 0 shows all")
+        tell(left_out(len(facts) - len(shown), "older fact"))
     rows = [
         (str(one.place.ordinal), moment(one.event.ts), one.event.kind.value, gist(one.event))
         for one in shown

@@ -13,17 +13,25 @@ from ...machines.facts.ids import Prefix
 from ...machines.facts.model import RuntimeEvent, WorkspaceAttached
 from ...machines.lifecycles import lease
 from ...machines.projections.transcript_parts import Fragment, Lane
+from ...store.anchor import read_anchor
 from ...store.audit.judge import Fact
 from ...store.audit.look import Look
 from ...store.connect import Connector
+from ...store.errors import AcknowledgedFactsMissingError
 from ...store.journal.evidence import SqlView
 from ...store.journal.ledger import View
 from ...store.journal.pending import Pending
 from ...store.ownership.root import StateRoot, look_at_root
-from ...store.read import Reading, Scope, Unread, runs_named, sessions
-from ..errors import RunUnknownError, SessionUnknownError
+from ...store.read import Reading, Scope, Unread, asks_named, missing, runs_named, sessions
+from ..errors import (
+    AskUnknownError,
+    NoOpenRunError,
+    NoSessionError,
+    RunUnknownError,
+    SessionUnknownError,
+)
 from .exits import Exit
-from .place import Place
+from .place import Place, check_kind
 from .terminal import tell
 
 T = TypeVar("T")
@@ -31,7 +39,7 @@ T = TypeVar("T")
 
 @attrs.define(eq=False, kw_only=True)
 class NameAmbiguousError(CrashworthyError):
-    """The beginning of an id fits several; write more of it."""
+    """The name fits several; `fits` are the first of them."""
 
     code: ClassVar[Code] = Code.NAME_AMBIGUOUS
     name: str
@@ -40,7 +48,7 @@ class NameAmbiguousError(CrashworthyError):
 
 @attrs.define(eq=False, kw_only=True)
 class OrdinalUnknownError(CrashworthyError):
-    """The log does not go that far."""
+    """There is no fact of this ordinal: ordinals count from 1 to `last`, the newest fact."""
 
     code: ClassVar[Code] = Code.ORDINAL_UNKNOWN
     ordinal: int
@@ -52,11 +60,13 @@ class Log:
     """One root, for looking.
 
     Attributes:
+        short: Facts that were acknowledged and are gone (STORE-9a); None where none are.
         losses: What could not be shown so far, because it is damaged (STORE-8).
     """
 
     root: StateRoot
     look: Look
+    short: AcknowledgedFactsMissingError | None = None
     losses: list[Unread] = attrs.field(factory=list[Unread], init=False)
 
     def read(self, work: Callable[[View], T]) -> T:
@@ -73,7 +83,7 @@ class Log:
 
     def status(self) -> Exit:
         """Return what a command that looked came to."""
-        return Exit.FAILED if self.losses else Exit.DONE
+        return Exit.FAILED if self.losses or self.short else Exit.DONE
 
     def _facts(self, scope: Scope) -> list[Fact]:
         reading = Reading(look=self.look, root_id=self.root.root_id, scope=scope)
@@ -91,31 +101,49 @@ class Log:
         """Return the session of this id or beginning of one; without a name the newest.
 
         Raises:
+            NoSessionError: `no_session`, where none was named and there is none.
             SessionUnknownError: `session_unknown`.
             NameAmbiguousError: `name_ambiguous`.
         """
         known = self.sessions()
-        if name is None and known:
+        if name is None:
+            if not known:
+                raise NoSessionError(root=str(self.root.path))
             return known[-1]
-        fits = [one for one in known if name is not None and one.startswith(name)]
+        fits = [one for one in known if one.startswith(name)]
         if not fits:
-            raise SessionUnknownError(session=name or "")
-        return _only(name or "", fits)
+            raise SessionUnknownError(session=name)
+        return _only(name, fits)
 
     def find_run(self, name: str | None) -> str:
         """Return the run of this id or beginning of one; without a name the one that is open.
 
         Raises:
+            NoOpenRunError: `no_open_run`, where none was named and none is open.
             RunUnknownError: `run_unknown`.
             NameAmbiguousError: `name_ambiguous`.
         """
         if name is None:
             fits = list(self.read(lambda view: view.pending(Pending.RUN_LIVE)))
-        else:
-            fits = runs_named(self.look, name)
+            if not fits:
+                raise NoOpenRunError(root=str(self.root.path))
+            return _only("", fits)
+        fits = runs_named(self.look, name)
         if not fits:
-            raise RunUnknownError(run=name or "")
-        return _only(name or "", fits)
+            raise RunUnknownError(run=name)
+        return _only(name, fits)
+
+    def find_ask(self, name: str) -> str:
+        """Return the request of this id or beginning of one, open or not.
+
+        Raises:
+            AskUnknownError: `ask_unknown`.
+            NameAmbiguousError: `name_ambiguous`.
+        """
+        fits = asks_named(self.look, name)
+        if not fits:
+            raise AskUnknownError(ask=name)
+        return _only(name, fits)
 
     def session_of(self, run: str) -> str:
         """Return the session of a run that `find_run` found."""
@@ -172,15 +200,23 @@ def open_log(place: Place) -> Generator[Log]:
     """Open the log of a place for looking; what would keep an owner out is said, and looked past.
 
     Raises:
+        RootUnusableError: `root_unusable`.
         StoreNotFoundError: `not_found`.
+        AcknowledgedFactsMissingError: `acknowledged_facts_missing`, where nothing else is left.
         NeedsUpgradeError: `needs_upgrade`.
         StorageError: `storage_*`.
     """
+    check_kind(place)
     root, problem = look_at_root(place.root)
     if problem is not None:
         tell(f"crashworthy: nobody can own this root as it is: {problem}")
+    # Read before the log: the owner anchors behind its COMMIT, so the log is never behind this.
+    anchored = read_anchor(root.anchor)
     log = Log(root=root, look=Look(path=root.database, connector=Connector()))
     try:
+        log.short = missing(log.look, anchored)
+        if log.short is not None:
+            tell(f"crashworthy: {log.short}: what is left is shown, see `verify`")
         yield log
     finally:
         log.look.close()

@@ -33,7 +33,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser, form: str) -> None:
     """Add `--json`, saying what it prints."""
-    parser.add_argument("--json", action="store_true", help=f"print {form} instead of text")
+    parser.add_argument("--json", action="store_true", help=f"instead of text, print {form}")
 
 
 def add_limit(parser: argparse.ArgumentParser, limit: int, what: str) -> None:
@@ -80,19 +80,24 @@ def place_of(args: argparse.Namespace) -> Place:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    return _at_least(0, text)
 
 
 def positive(text: str) -> int:
     """Return a number over 0, as the type of an option.
 
     Raises:
-        ValueError: It is none.
+        argparse.ArgumentTypeError: It is none.
     """
-    number = int(text)
-    if number <= 0:
-        raise ValueError
+    return _at_least(1, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        message = f"{text!r} is no whole number from {least} on"
+        raise argparse.ArgumentTypeError(message)
     return number

@@ -8,13 +8,24 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
+
+from ...machines.facts.codes import Code, CrashworthyError
 
 _NAME_CHARS_MAX: Final = 32
 _DIGEST_CHARS: Final = 16
 _UNNAMED: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@attrs.define(eq=False, kw_only=True)
+class RootUnusableError(CrashworthyError):
+    """A log can neither be there nor be made there; nothing was made."""
+
+    code: ClassVar[Code] = Code.ROOT_UNUSABLE
+    path: str
+    reason: str
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +90,24 @@ def root_name(workspace: Path) -> str:
 
 
 def prepare(place: Place) -> None:
-    """Make the directories above a default root; the root itself is made by its owner."""
+    """Make the directories above a default root; the root itself is made by its owner.
+
+    Raises:
+        RootUnusableError: `root_unusable`.
+    """
+    check_kind(place)
+    parent = place.root.parent
     if "--root" not in place.given:
-        place.root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not parent.is_dir():
+        raise RootUnusableError(path=str(place.root), reason=f"there is no directory {parent}")
+
+
+def check_kind(place: Place) -> None:
+    """Refuse a root that is something else than a directory.
+
+    Raises:
+        RootUnusableError: `root_unusable`.
+    """
+    if place.root.exists() and not place.root.is_dir():
+        raise RootUnusableError(path=str(place.root), reason="it is no directory")

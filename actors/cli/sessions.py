@@ -10,7 +10,7 @@ from ...machines.projections.plain import to_json
 from ...machines.projections.status import SessionState, status
 from .looking import Log, events_of, open_log
 from .options import add_json, add_limit, add_place, command_parser, place_of
-from .terminal import moment, out, print_json, tell, visible
+from .terminal import counted, left_out, moment, out, print_json, tell, visible
 
 _SHOWN: Final = 20
 
@@ -53,11 +53,11 @@ def main(argv: Sequence[str]) -> int:
         return log.status()
     paper = out()
     for line in lines:
-        runs = f"{line.runs} run{'' if line.runs == 1 else 's'}"
+        runs = counted(line.runs, "run")
         paper.line(f"{line.session}  {line.state.value}, {runs}, {moment(line.newest_ts)}")
         paper.line(paper.fit(f"  {line.words}"))
     if len(shown) < len(names):
-        tell(f"{len(names) - len(shown)} older sessions are not shown: --limit 0 shows all")
+        tell(left_out(len(names) - len(shown), "older session"))
     return log.status()
 
 

@@ -88,7 +88,7 @@ def some_lines(text: str, limit: int, how: str) -> Iterable[str]:
     shown = lines if not limit or len(lines) <= limit else lines[:limit]
     yield from shown
     if len(shown) < len(lines):
-        yield f"{MORE} {len(lines) - len(shown)} more lines ({how})"
+        yield f"{MORE} {counted(len(lines) - len(shown), 'more line')} ({how})"
 
 
 def table(rows: Sequence[Sequence[str]], at: Paper) -> Iterable[str]:
@@ -100,6 +100,17 @@ def table(rows: Sequence[Sequence[str]], at: Paper) -> Iterable[str]:
         )
         text = f"{start}  {at.fit(row[-1], len(start) + 2)}" if start else row[-1]
         yield text.rstrip()
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def left_out(number: int, noun: str) -> str:
+    """Return that a list is cut, and how to see all of it."""
+    verb = "is" if number == 1 else "are"
+    return f"{counted(number, noun)} {verb} not shown: --limit 0 shows all"
 
 
 def moment(ts_ms: int) -> str:

@@ -4,13 +4,17 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from ...store.audit.findings import FINDINGS_MAX, Finding
 from ...store.audit.report import Report, Status
+from ...store.reports import add_reports, words, write_report
 from ...store.verify import Progress, no_progress, verify
+from .options import add_place
 from .place import find_place
+from .terminal import counted
 
 _SHOWN: Final = 50
 _STEP_S: Final = 0.2
@@ -35,44 +39,42 @@ _VERDICTS: Final = {
 
 def main(argv: Sequence[str]) -> int:
     """Verify a root and return its status."""
-    args = _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.path is not None and (args.root is not None or args.workspace is not None):
+        parser.error("name the log once: ROOT, --root or --workspace")
     watched = sys.stderr.isatty()
     report = verify(
-        find_place(args.root, None).root,
+        find_place(args.path or args.root, args.workspace).root,
         progress=_progress() if watched else no_progress,
         blobs=args.blobs,
         file_check=not args.no_file_check,
     )
     if watched:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    if args.json == "-":
-        print(report.to_bytes().decode())
-        return report.status
-    if args.json is not None:
-        Path(args.json).write_bytes(report.to_bytes() + b"\n")
-    _print(report)
+    _print(report, words(args))
+    write_report(args, "json", report.to_bytes().decode())
     return report.status
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy verify",
-        description="Check everything that a state root says against everything else it says. "
+        description="Check everything that a state root says against everything else it says.\n"
         "Takes no lock and changes nothing, also beside a live owner.",
         epilog=_STATUS_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "root",
+        "path",
         nargs="?",
         type=Path,
         metavar="ROOT",
-        help="the state root; by default that of the working directory",
+        help="the state root, as --root; by default that of the working directory",
     )
-    parser.add_argument(
-        "--json", metavar="FILE", help="also write the whole report as JSON to FILE; - for stdout"
-    )
+    add_place(parser)
+    add_reports(parser, "json")
     parser.add_argument(
         "--blobs", action="store_true", help="read every blob that a fact names, too"
     )
@@ -84,32 +86,34 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, out: TextIO) -> None:
     """Tell a person: one line a finding, then what it all came to."""
+    say = partial(print, file=out)
     for finding in report.findings[:_SHOWN]:
-        print(_line(finding))
+        say(_line(finding))
     if report.total > _SHOWN:
         kept = "" if report.total <= FINDINGS_MAX else f" the first {FINDINGS_MAX} of"
-        print(f"... {report.total - _SHOWN} more findings; --json lists{kept} them")
+        say(f"... {counted(report.total - _SHOWN, 'more finding')}; --json lists{kept} them")
     for session, ordinal in sorted(report.doubtful.items()):
-        print(f"session {session}: not folded beyond ordinal {ordinal}")
+        say(f"session {session}: not folded beyond ordinal {ordinal}")
     if report.problem is not None:
-        print(f"nobody can own this root as it is: [{report.problem}]")
+        say(f"nobody can own this root as it is: [{report.problem}]")
     if report.anchored is None:
-        print("the anchor says nothing: a loss of the newest facts could not be seen")
-    blobs = "" if report.blobs is None else f", {report.blobs} blobs"
-    print(f"{_VERDICTS[report.status]}: {report.facts} facts in {report.sessions} sessions{blobs}")
-    print(f"head: ordinal {report.head.ordinal}, root chain {report.head.chain}")
+        say("the anchor says nothing: a loss of the newest facts could not be seen")
+    blobs = "" if report.blobs is None else f", {counted(report.blobs, 'blob')}"
+    read = f"{counted(report.facts, 'fact')} in {counted(report.sessions, 'session')}{blobs}"
+    say(f"{_VERDICTS[report.status]}: {read}")
+    say(f"head: ordinal {report.head.ordinal}, root chain {report.head.chain}")
 
 
 def _line(finding: Finding) -> str:
     place = "-" if finding.ordinal is None else str(finding.ordinal)
-    words = [f"ordinal {place}", finding.check.value, f"[{finding.code}]", finding.detail]
+    parts = [f"ordinal {place}", finding.check.value, f"[{finding.code}]", finding.detail]
     if finding.fact is not None:
-        words.append(f"fact {finding.fact}")
+        parts.append(f"fact {finding.fact}")
     if finding.session is not None:
-        words.append(f"session {finding.session}")
-    return "  ".join(words)
+        parts.append(f"session {finding.session}")
+    return "  ".join(parts)
 
 
 def _progress() -> Progress:
@@ -124,7 +128,7 @@ def _progress() -> Progress:
         shown[0] = now
         share = min(done / total, 1) if total else 1
         rate = done / (now - began)
-        words = f"\r{done} of {total} facts, {share:.0%}, {rate:.0f}/s\x1b[K"
-        print(words, end="", file=sys.stderr, flush=True)
+        line = f"\r{done} of {total} facts, {share:.0%}, {rate:.0f}/s\x1b[K"
+        print(line, end="", file=sys.stderr, flush=True)
 
     return tell

@@ -91,7 +91,7 @@ class Code(StrEnum):
     ASK_NOT_DUE = "ask_not_due"  # the deadline of the request has not passed
     ANSWER_MISFITS = "answer_misfits"  # the decision is none that this request takes
     MESSAGE_UNKNOWN = "message_unknown"  # there is no such message
-    NO_OPEN_RUN = "no_open_run"  # there is nothing to steer; queue it for the next turn
+    NO_OPEN_RUN = "no_open_run"  # nothing to steer, stop or take up: no run is open
     MESSAGE_NOT_QUEUED = "message_not_queued"  # taken, returned or retracted already
     MESSAGE_NOT_TAKEN = "message_not_taken"  # a delivered text without its message_taken
     MESSAGE_WRONG_RUN = "message_wrong_run"  # the message cannot go to that run
@@ -228,7 +228,10 @@ class Code(StrEnum):
 
     APPROVAL_DENIED = "approval_denied"  # a person said no to this call
     APPROVAL_REFUSED = "approval_refused"  # the policy lets nobody approve this call
+    ROOT_UNUSABLE = "root_unusable"  # no directory, or nothing above it to make it in
+    ROOT_NOT_APART = "root_not_apart"  # state root and workspace lie one inside the other
     WORKSPACE_UNUSABLE = "workspace_unusable"  # the directory cannot be marked or read
+    NO_SESSION = "no_session"  # nothing was said in this log yet
     SESSION_UNKNOWN = "session_unknown"  # no such session in this root
     RUN_UNKNOWN = "run_unknown"  # no such run in this root
     PROFILE_DRIFT = "profile_drift"  # the run was opened with another execution profile

@@ -29,7 +29,7 @@ class Park(StrEnum):
 
 @attrs.frozen(kw_only=True)
 class Explanation:
-    """What a person is told: what happened, and what they can do now."""
+    """What a person is told: what happened, and what they can do now, with what there is now."""
 
     sentence: str
     action: str
@@ -43,23 +43,24 @@ EXPLANATIONS: Final[Mapping[Park, Explanation]] = MappingProxyType(
     {
         Park.MATCHES_PRIOR_STATE: _why(
             "The file is as it was before the call: the change did not happen, or was undone.",
-            "Look at the file; state a verdict, or ask the agent again in a new turn.",
+            "Look at the file, and ask the agent again in a new turn.",
         ),
         Park.DIVERGED: _why(
             "The file is neither as it was before the call nor as the call would have left it.",
-            "Compare the file with both recorded images, then state a verdict.",
+            "Compare the file with both recorded images, and say in a new turn what holds.",
         ),
         Park.UNREADABLE: _why(
             "The file could not be read, so nothing can be said about the call's effect.",
-            "Make the file readable and inspect it, then state a verdict.",
+            "Make the file readable, and say in a new turn what it holds.",
         ),
         Park.RETRY_BY_KEY: _why(
             "The call was interrupted; its tool accepts a repetition under the same key.",
-            "Retry it explicitly under its key, or state a verdict.",
+            "Ask the other side what became of that key, and say it in a new turn; retrying by key"
+            " is not offered yet.",
         ),
         Park.OUTCOME_UNKNOWN: _why(
             "The call was dispatched and its outcome was never recorded: it may have happened.",
-            "Check the outside world, then state whether the effect happened.",
+            "Check the outside world, and say in a new turn whether it happened.",
         ),
         Park.WORKER_ALIVE: _why(
             "A worker of an earlier owner may still be acting, so nothing is concluded yet.",
@@ -67,7 +68,7 @@ EXPLANATIONS: Final[Mapping[Park, Explanation]] = MappingProxyType(
         ),
         Park.EFFECT_NOT_LOCAL: _why(
             "The call may act outside of this machine, where no lock can prove that it ended.",
-            "Check everything it may have changed, then state whether the effect happened.",
+            "Check everything it may have changed, and say in a new turn whether it happened.",
         ),
         Park.WAITING_FOR_PERSON: _why(
             "The run waits for an answer.",
@@ -79,15 +80,16 @@ EXPLANATIONS: Final[Mapping[Park, Explanation]] = MappingProxyType(
         ),
         Park.WORKSPACE_DRIFT: _why(
             "Files that the run wrote were changed since.",
-            "Restore the named files, or accept the drift explicitly.",
+            "Restore the named files, or start a new turn; accepting drift is not offered yet.",
         ),
         Park.SESSION_QUARANTINED: _why(
             "Stored facts of this session are damaged; tools are refused in it.",
-            "Run verify to see the first bad row; read on or export what is whole.",
+            "Run verify to see the first bad row; read what is whole, and go on in a new session.",
         ),
         Park.ACKNOWLEDGED_FACTS_MISSING: _why(
             "Facts that had been acknowledged are gone from the database.",
-            "Restore a backup, or accept the loss; then every open run is closed as unknown.",
+            "Restore a backup; or accept the loss from Python (Settings.accept_loss), and every"
+            " open run is closed with its calls unknown.",
         ),
     }
 )

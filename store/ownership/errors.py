@@ -51,7 +51,7 @@ class RootMarkerInvalidError(CrashworthyError):
 
 @attrs.define(eq=False, kw_only=True)
 class RootCopiedError(CrashworthyError):
-    """This directory is not the one that the marker was made in: adopt it, or use the original."""
+    """This directory is not the one that its marker was made in, so it may not be owned (OWN-5)."""
 
     code: ClassVar[Code] = Code.ROOT_COPIED
     root_id: str
@@ -59,7 +59,7 @@ class RootCopiedError(CrashworthyError):
 
 @attrs.define(eq=False, kw_only=True)
 class RootReplacedError(CrashworthyError):
-    """The marker in this directory is another file than the one made here: adopt it, or restore."""
+    """The marker in this directory is another file than the one that was made here (OWN-5)."""
 
     code: ClassVar[Code] = Code.ROOT_REPLACED
     root_id: str

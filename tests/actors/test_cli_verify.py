@@ -77,6 +77,14 @@ def test_anchor_that_says_nothing_is_told(root: Path) -> None:
 
 def test_wrong_words_are_status_2(root: Path) -> None:
     assert run(root, "--unheard-of").returncode == 2
+    assert run(root, "--root", root).returncode == 2, "the log is named once"
+
+
+def test_log_is_found_by_the_options_of_all_other_commands(root: Path, tmp_path: Path) -> None:
+    """What the advice about a log that is not found names is there to be typed."""
+    assert run("--root", root).returncode == 0
+    lost = run("--workspace", tmp_path)
+    assert (lost.returncode, "--root, --workspace" in lost.stderr) == (3, True)
 
 
 def test_json_is_one_document_on_stdout_or_in_a_file(
@@ -86,8 +94,11 @@ def test_json_is_one_document_on_stdout_or_in_a_file(
     file = tmp_path / "report.json"
 
     assert command.main([str(root), "--json", "-", "--blobs"]) == 1
-    shown = json.loads(capsys.readouterr().out)
-    assert command.main([str(root), "--json", str(file)]) == 1
+    told = capsys.readouterr()
+    shown = json.loads(told.out)
+    assert "findings: 46 facts" in told.err
+    assert command.main(["--root", str(root), "--json", str(file)]) == 1
+    assert "findings: 46 facts" in capsys.readouterr().out
 
     assert shown.keys() == {
         *("format", "status", "root_id", "problem", "head", "facts", "sessions", "blobs"),
