@@ -22,6 +22,7 @@ from .kinds import KINDS, refuse_illegal
 from .model import RuntimeEvent, Stamp
 from .offences import Offence, blame_object, blame_record
 from .packing import Pack, Unpack, fast_packer, fast_unpacker, packer, unpacker
+from .plain_body import read_plain
 from .shapes import Field, fields_of, settled
 from .vocabulary import Kind
 
@@ -53,6 +54,19 @@ def decode_body(data: bytes) -> RuntimeEvent:
         UnknownFactError: `unknown_fact`, a kind, key or word that this build does not know.
         IllegalFactError: `fact_illegal`, `unknown_protocol` or `branch_reserved`.
         CanonicalError: `bytes_not_canonical` and the other refusals of the canonical door.
+    """
+    plain = read_plain(data)
+    return decode_at_length(data) if plain is None else plain
+
+
+def decode_at_length(data: bytes) -> RuntimeEvent:
+    """Do what `decode_body` does, by the long road alone: it reads all bodies, and names faults.
+
+    Raises:
+        FactMalformedError: As `decode_body`.
+        UnknownFactError: As `decode_body`.
+        IllegalFactError: As `decode_body`.
+        CanonicalError: As `decode_body`.
     """
     value = canonical.decode(data)
     if type(value) is not dict:

@@ -24,7 +24,9 @@ StreamId = NewType("StreamId", str)
 BlobId = NewType("BlobId", str)
 """A digest in the domain BLOB; the only id without a prefix."""
 
-_ID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
+ID_PATTERN: Final = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}"
+"""The grammar of ids as a regular expression."""
+_ID: Final = re.compile(ID_PATTERN)
 _DERIVED_HEX: Final = 40
 """Hex digits of a derived id: 160 bits keep it collision free and half as long as a digest."""
 _SHOWN_MAX: Final = 40

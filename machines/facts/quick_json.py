@@ -44,6 +44,22 @@ def read_quick(data: bytes) -> Json:
     return value
 
 
+def read_quick_inside(text: str, at: int) -> tuple[Json, int]:
+    """Return the value whose canonical text begins at `at` inside of `text`, and where it ends.
+
+    Raises:
+        NotQuickError: The exact road must decide; so must it after any other `ValueError`.
+    """
+    if nests_too_deep(text):
+        raise NotQuickError
+    value: Json
+    value, end = _DECODER.raw_decode(text, at)
+    inside = text[at:end]
+    if "".join(_write_text(value, 0)) != inside or _may_order_differently(inside, inside.encode()):
+        raise NotQuickError
+    return value, end
+
+
 class _ChunkWriter(Protocol):
     """The C encoder: value and indentation level in, pieces of text out."""
 
