@@ -154,10 +154,15 @@ WORDS: Final = tuple(
     for word in words
 )
 NAMES: Final = (*attrs.fields_dict(m.RuntimeEvent), *attrs.fields_dict(m.Refs), "unheard_of")
-VALUES: Final[tuple[Json, ...]] = (
+VALUES: Final[list[Json]] = [
     *("", "x", "a b", "x" * 128, "x" * 129, "x" * 257, "\n", '"', "é", "0" * 64, "G" * 64),
-    *(None, True, False, 0, 1, -1, 10**15, 2**53 - 1, 1.5, [], ["x"], [""], {}, {"a": 1}),
-)
+    *(None, True, False, 0, 1, -1, 10**15, 2**53 - 1, 1.5),
+    [],
+    ["x"],
+    [""],
+    {},
+    {"a": 1},
+]
 
 
 def places(value: Json) -> Iterator[dict[str, Json]]:
