@@ -11,6 +11,7 @@ import trio
 from ..actors.backends.contract import Backend, ModelRequest
 from ..actors.backends.script import Script, parse_script, read_script
 from ..actors.backends.scripted import ScriptedBackend
+from ..actors.backends.wrapped import WrappedBackend
 from ..actors.runtime import Runtime, Settings, open_runtime
 from ..actors.tools.builtin.shell import shell
 from ..machines.facts.model import Dispatched, Outcome, RuntimeEvent
@@ -24,7 +25,6 @@ from .workload import Doors, Finding, Promise
 from .workloads.looking import broken, is_made, seen, unverified
 from .workloads.ownership import own
 from .workloads.runtime_acts import NEXT_TURN, next_turns, take_up
-from .workloads.runtime_life import Watched
 from .workloads.runtime_promised import NEXT_TURN_WORKS, NOTHING_TWICE
 from .workloads.runtime_views import facts_of, unexplained
 
@@ -145,7 +145,7 @@ class _Judge:
             self.requests += 1
 
         def backend() -> Backend:
-            return Watched(inner=ScriptedBackend(script=script), leaves=leaves)
+            return WrappedBackend(inner=ScriptedBackend(script=script), before=leaves)
 
         settings = Settings(root=self.root, workspace=Path(self.ruin.workspace), backend=backend)
 

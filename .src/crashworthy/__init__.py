@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
     from .actors.backends.script import Script, parse_script, read_script
     from .actors.backends.scripted import ScriptedBackend
+    from .actors.backends.wrapped import WrappedBackend
     from .actors.live import Committed, LiveEvent, Notice, Piece, PieceOf
     from .actors.means import Patience
     from .actors.permission import Approvals, Policy
@@ -187,6 +188,7 @@ __all__ = [
     "TurnResult",
     "Usage",
     "UsageStated",
+    "WrappedBackend",
     "__version__",
     "file_tool",
     "history",
@@ -280,6 +282,7 @@ _HOMES: Final[Mapping[str, str]] = MappingProxyType(
         "TurnResult": "actors.sync",
         "Usage": "machines.facts.model",
         "UsageStated": "actors.backends.contract",
+        "WrappedBackend": "actors.backends.wrapped",
         "file_tool": "actors.tools.decorate",
         "history": "machines.projections.history",
         "open_runtime": "actors.runtime",

@@ -1,7 +1,7 @@
 """One life of the real runtime in the lab: its own trio and host, and no doors but a stage's."""
 
 import importlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -9,9 +9,10 @@ from typing import TypeVar
 import attrs
 import trio
 
-from ...actors.backends.contract import Backend, BackendEvent, ModelRequest
+from ...actors.backends.contract import Backend, ModelRequest
 from ...actors.backends.script import parse_script
 from ...actors.backends.scripted import ScriptedBackend
+from ...actors.backends.wrapped import WrappedBackend
 from ...actors.host import HostSettings
 from ...actors.live import Committed, LiveEvent
 from ...actors.means import Patience
@@ -19,7 +20,6 @@ from ...actors.runtime import Runtime, Settings, host_settings, open_runtime
 from ...actors.tools.contract import Tool
 from ...actors.tools.simulated import SimulatedRunner, World
 from ...machines.facts.vocabulary import Kind
-from ...machines.projections.target import Capabilities
 from ...store.connect import Connector
 from ...store.runner import InlineRunner
 from ..seeded import run_seeded
@@ -138,7 +138,7 @@ def _settings(
         stage.host.probe("request.done")
 
     def backend() -> Backend:
-        return Watched(inner=ScriptedBackend(script=parsed), leaves=leaves)
+        return WrappedBackend(inner=ScriptedBackend(script=parsed), before=leaves)
 
     return Settings(
         root=stage.root,
@@ -160,37 +160,3 @@ def _acknowledging(life: Life) -> Callable[[LiveEvent], bool]:
         return False
 
     return shown
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Watched:
-    """A scripted model that tells of each request right before it leaves.
-
-    Attributes:
-        leaves: Is told of it.
-    """
-
-    inner: ScriptedBackend
-    leaves: Callable[[ModelRequest], None]
-
-    @property
-    def name(self) -> str:
-        """Return the name of the model's script."""
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        """Return the model that it plays."""
-        return self.inner.model
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Return what it can be shown."""
-        return self.inner.capabilities
-
-    @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
-        """Tell of the request, then answer it."""
-        self.leaves(request)
-        async with self.inner.stream(request) as events:
-            yield events

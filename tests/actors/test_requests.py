@@ -1,7 +1,6 @@
 """One request: durable before it leaves, retried only before it said anything (LOG-7, BACK-1)."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
 
 import attrs
 import pytest
@@ -11,14 +10,15 @@ from crashworthy.actors.backends.contract import (
     Backend,
     BackendEvent,
     BackendFailedError,
+    Finished,
     ModelRequest,
 )
+from crashworthy.actors.backends.wrapped import WrappedBackend
 from crashworthy.actors.means import Patience
 from crashworthy.actors.runtime import RunHandle, Runtime
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.model import RequestDispatched
-from crashworthy.machines.facts.vocabulary import Failure, Kind, RunFailure, RunStatus
-from crashworthy.machines.projections.target import Capabilities
+from crashworthy.machines.facts.vocabulary import Failure, Finish, Kind, RunFailure, RunStatus
 from crashworthy.store.journal.ends import Stop, Stopped
 from crashworthy.store.journal.orders import Append
 from crashworthy.store.sqlite import SqliteStore
@@ -28,68 +28,43 @@ from .scene import PATIENCE, STOP, SUBMIT, Event, Intrude, Scene, call, full, un
 QUICK = attrs.evolve(PATIENCE, idle_ms=100)
 
 
-@attrs.define(kw_only=True)
-class Edgy:
-    """A backend that fails to open its first stream, or to close any."""
+def counting(inner: Backend, sent: list[int]) -> Backend:
+    """Return a backend whose requests are counted."""
 
-    inner: Backend
-    opens: bool
-    sent: list[int] = attrs.field(factory=list[int])
+    def count(request: ModelRequest) -> None:
+        sent.append(request.attempt)
 
-    @property
-    def name(self) -> str:
-        return self.inner.name
+    return WrappedBackend(inner=inner, before=count)
 
-    @property
-    def model(self) -> str:
-        return self.inner.model
 
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.inner.capabilities
+def unreachable_once(inner: Backend) -> Backend:
+    """Return a backend whose first stream cannot be opened."""
+    sent: list[int] = []
 
-    @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
-        self.sent.append(request.attempt)
-        if not self.opens and len(self.sent) == 1:
+    def refuse_the_first(request: ModelRequest) -> None:
+        sent.append(request.attempt)
+        if len(sent) == 1:
             raise BackendFailedError(failure=Failure.NETWORK, message="no route")
-        async with self.inner.stream(request) as events:
-            yield events
-        if self.opens:
-            raise OSError
+
+    return WrappedBackend(inner=inner, before=refuse_the_first)
 
 
-@attrs.define(kw_only=True)
-class Wrapped:
-    """A backend whose requests are counted, and which may be broken."""
+async def break_at_once(
+    _request: ModelRequest, events: AsyncIterator[BackendEvent]
+) -> AsyncGenerator[BackendEvent]:
+    async for _event in events:
+        raise ZeroDivisionError
+    yield Finished(finish=Finish.STOP)
 
-    inner: Backend
-    sent: list[int]
-    broken: bool = False
 
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.inner.capabilities
-
-    @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
-        self.sent.append(request.attempt)
-        async with self.inner.stream(request) as events, aclosing(self._told(events)) as told:
-            yield told
-
-    async def _told(self, events: AsyncIterator[BackendEvent]) -> AsyncGenerator[BackendEvent]:
-        if self.broken:
-            raise ZeroDivisionError
+async def fail_to_close(
+    _request: ModelRequest, events: AsyncIterator[BackendEvent]
+) -> AsyncGenerator[BackendEvent]:
+    try:
         async for event in events:
             yield event
+    finally:
+        raise OSError
 
 
 def attempts(scene: Scene) -> list[int]:
@@ -108,7 +83,7 @@ def test_no_request_leaves_before_it_is_durable(scene: Scene, intrude: Intrude) 
     sent: list[int] = []
     scene.intrude["dispatch_request"] = intrude
 
-    scene.turn(backend=lambda inner: Wrapped(inner=inner, sent=sent))
+    scene.turn(backend=lambda inner: counting(inner, sent))
 
     assert sent == []
     assert scene.kinds()[Kind.REQUEST_DISPATCHED] == 0
@@ -155,14 +130,14 @@ def test_finish_without_a_meaning_of_its_own_is_no_success(scene: Scene) -> None
 
 @pytest.mark.proves("RUN-3")
 def test_exception_of_a_backend_fails_its_request_and_keeps_the_users_words(scene: Scene) -> None:
-    scene.turn(backend=lambda inner: Wrapped(inner=inner, sent=[], broken=True))
+    scene.turn(backend=lambda inner: WrappedBackend(inner=inner, through=break_at_once))
 
     assert scene.end().failure is RunFailure.BACKEND_FAILED
     assert (scene.kinds()[Kind.USER_TEXT], scene.kinds()[Kind.ERROR_NOTED]) == (1, 1)
 
 
 def test_stream_that_cannot_be_opened_is_retried_like_any_failure(scene: Scene) -> None:
-    scene.turn(backend=lambda inner: Edgy(inner=inner, opens=False), patience=QUICK)
+    scene.turn(backend=unreachable_once, patience=QUICK)
 
     assert scene.end().status is RunStatus.COMPLETED
     assert (scene.kinds()[Kind.REQUEST_DISPATCHED], scene.kinds()[Kind.ERROR_NOTED]) == (2, 1)
@@ -170,7 +145,7 @@ def test_stream_that_cannot_be_opened_is_retried_like_any_failure(scene: Scene) 
 
 def test_stream_that_fails_to_close_takes_nothing_back(scene: Scene) -> None:
     """The finish was stated before; what becomes of the connection is nobody's (RUN-2)."""
-    scene.turn(backend=lambda inner: Edgy(inner=inner, opens=True))
+    scene.turn(backend=lambda inner: WrappedBackend(inner=inner, through=fail_to_close))
 
     assert scene.end().status is RunStatus.COMPLETED
     assert scene.kinds()[Kind.ERROR_NOTED] == 0

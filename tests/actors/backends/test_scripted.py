@@ -1,5 +1,6 @@
 """The scripted model answers from the request alone, cancels at once, and fails as it is told."""
 
+import gc
 from collections.abc import Sequence
 
 import pytest
@@ -128,6 +129,18 @@ async def test_error_is_raised_with_its_closed_kind() -> None:
         await events(script({"step": [step]}), request(1, user("x")))
 
     assert (caught.value.failure, caught.value.retry_after_ms) == (Failure.RATE_LIMIT, 5)
+
+
+@pytest.mark.trio
+async def test_stream_that_is_left_in_the_middle_of_a_text_leaves_nothing_behind() -> None:
+    """What is not closed is complained about when it is collected, which fails the test."""
+    chosen = script({"step": [{"event": [{"text": "so be it", "pieces": 3}, {"finish": "stop"}]}]})
+
+    async with ScriptedBackend(script=chosen).stream(request(1, user("x"))) as stream:
+        first = await anext(stream)
+    gc.collect()
+
+    assert first == TextPiece(text="so ")
 
 
 @pytest.mark.trio

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -23,6 +22,7 @@ from crashworthy.actors.backends.contract import (
 )
 from crashworthy.actors.backends.script import Script, parse_script
 from crashworthy.actors.backends.scripted import ScriptedBackend
+from crashworthy.actors.backends.wrapped import WrappedBackend
 from crashworthy.actors.errors import ProfileDriftError
 from crashworthy.actors.live import Committed
 from crashworthy.actors.means import Patience
@@ -41,7 +41,6 @@ from crashworthy.actors.tools.contract import (
 from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.codes import CrashworthyError
 from crashworthy.machines.facts.vocabulary import AnswerDecision
-from crashworthy.machines.projections.target import Capabilities
 from crashworthy.store.errors import StorageFullError
 from crashworthy.store.journal.orders import Append, Order
 from crashworthy.store.sqlite import SqliteStore
@@ -74,36 +73,17 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@attrs.frozen(kw_only=True)
-class Counted:
-    """A backend that writes down every request before it answers."""
+def counted(scene: Scene, script: Script) -> Backend:
+    """Return a backend that writes down every request before it answers, and dies as it is told."""
+    kill = cast("str | None", scene.told.get("kill_on_event"))
 
-    scene: Scene
-    inner: ScriptedBackend
+    def count(request: ModelRequest) -> None:
+        messages = list(request.messages)
+        scene.line(scene.requests, {"run": request.run, "step": request.step, "messages": messages})
 
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self.inner.capabilities
-
-    @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[BackendEvent]]:
-        self.scene.line(
-            self.scene.requests,
-            {"run": request.run, "step": request.step, "messages": list(request.messages)},
-        )
-        async with self.inner.stream(request) as events:
-            yield self._watched(events)
-
-    async def _watched(self, events: AsyncIterator[BackendEvent]) -> AsyncGenerator[BackendEvent]:
-        kill = cast("str | None", self.scene.told.get("kill_on_event"))
+    async def watched(
+        _request: ModelRequest, events: AsyncIterator[BackendEvent]
+    ) -> AsyncGenerator[BackendEvent]:
         async for event in events:
             if kill == type(event).__name__:
                 die()
@@ -111,6 +91,8 @@ class Counted:
             if kill == f"after {type(event).__name__}":
                 await trio.sleep(0.05)
                 die()
+
+    return WrappedBackend(inner=ScriptedBackend(script=script), before=count, through=watched)
 
 
 def tools(scene: Scene) -> tuple[Tool, ...]:
@@ -185,7 +167,7 @@ def arm(scene: Scene) -> None:
         return
     submit, left = SqliteStore.submit, [cast("int", point.get("nth", 1))]
 
-    async def counted(self: SqliteStore, order: Order[T]) -> T:
+    async def deadly(self: SqliteStore, order: Order[T]) -> T:
         name = name_of(order)
         hit = name == point["order"]
         if hit:
@@ -197,7 +179,7 @@ def arm(scene: Scene) -> None:
             die()
         return result
 
-    SqliteStore.submit = counted  # type: ignore[method-assign]  # kills inside it
+    SqliteStore.submit = deadly  # type: ignore[method-assign]  # kills inside it
 
 
 def starve(scene: Scene) -> None:
@@ -324,7 +306,7 @@ async def live(scene: Scene) -> None:
     script: Script = parse_script(cast("Mapping[str, object]", scene.told["script"]))
 
     def backend() -> Backend:
-        return Counted(scene=scene, inner=ScriptedBackend(script=script))
+        return counted(scene, script)
 
     settings = Settings(
         root=scene.root,
