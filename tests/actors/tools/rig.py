@@ -1,10 +1,14 @@
 """A pool of real workers over a temporary root, and orders for it."""
 
-from collections.abc import AsyncGenerator
+import importlib
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import attrs
+import pytest
 import trio
 
 from crashworthy.actors.tools.contract import Tool
@@ -17,6 +21,9 @@ from crashworthy.machines.facts.canonical import Json
 from crashworthy.store.ownership.workers import LeftWorker
 
 SOURCE = Path(__file__).parents[3] / ".src"
+
+PATIENCE_S = 60
+"""How long a test waits for another process on a busy machine."""
 
 
 @attrs.define(eq=False)
@@ -68,3 +75,28 @@ async def open_bench(home: Path, *, probe: str | None = None) -> AsyncGenerator[
     async with open_pool(settings, log) as pool:
         yield Bench(pool=pool, log=log, place=place, lock=lock)
     assert log.living == []
+
+
+def play(
+    home: Path, scene: Callable[[Bench], Awaitable[None]], *, probe: str | None = None
+) -> Bench:
+    """Play a scene on a bench of its own, and return the bench when it is closed."""
+    benches: list[Bench] = []
+
+    async def main() -> None:
+        with trio.fail_after(PATIENCE_S):
+            async with open_bench(home, probe=probe) as bench:
+                benches.append(bench)
+                await scene(bench)
+
+    trio.run(main)
+    return benches[0]
+
+
+def tools_of(module: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Tool]:
+    """Write a module that workers can import as the host does, and return its tools by name."""
+    (home / "tools_of_this_test.py").write_text(module)
+    monkeypatch.setattr(sys, "path", [str(home), *sys.path])
+    monkeypatch.delitem(sys.modules, "tools_of_this_test", raising=False)
+    made = importlib.import_module("tools_of_this_test")
+    return lambda name: cast("Tool", vars(made)[name])
