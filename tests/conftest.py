@@ -1,9 +1,10 @@
 """Hypothesis runs by profile: `ci` repeats itself exactly, `deep` searches anew each time.
 
 `ci` is the default, so that a red run is red again on every machine. Take the other one with
-`pytest --hypothesis-profile=deep`.
+`pytest --hypothesis-profile=deep`. And no test names a clock that pytest-trio would not use.
 """
 
+import pytest
 from hypothesis import settings
 
 # No deadlines: on a busy two-core machine they measure the neighbours, not the code.
@@ -14,3 +15,17 @@ settings.register_profile(
     "deep", deadline=None, max_examples=2000, stateful_step_count=80, print_blob=True
 )
 settings.load_profile("ci")
+
+_CLOCKS = frozenset(("autojump_clock", "mock_clock"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a clock that a test only names: pytest-trio takes it from an argument, or not at all.
+
+    Such a test runs in real time, and fails now and then on a busy machine.
+    """
+    for item in items:
+        for mark in item.iter_markers("usefixtures"):
+            if _CLOCKS & set(mark.args):
+                message = f"{item.nodeid}: take the clock as an argument"
+                raise pytest.UsageError(message)

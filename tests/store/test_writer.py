@@ -1,6 +1,7 @@
 """Tasks hand in units; each is answered once, truly, and after its COMMIT.
 
-Where a test says how long things take, the runner is inline and the clock is virtual.
+Where a test says how long things take, the runner is inline and the clock is virtual. That clock is
+an argument of the test: pytest-trio looks for it nowhere else, and time would be real.
 """
 
 from collections.abc import Callable
@@ -104,8 +105,9 @@ async def test_unit_never_runs_when_cancelled_while_queued(rig: Rig) -> None:
     assert ran == []
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_result_comes_first_when_cancelled_after_being_taken(tmp_path: Path) -> None:
+async def test_result_comes_first_when_cancelled_after_being_taken(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
     """Raising in place of the result would hide a fact that is durable."""
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.05))
     steps: list[str] = []
@@ -119,10 +121,12 @@ async def test_result_comes_first_when_cancelled_after_being_taken(tmp_path: Pat
         await rig.writer.aclose()
     assert steps == ["result 1"]
     assert rig.rows() == [(1, "a")]
+    assert autojump_clock.current_time() > 0
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_refusal_comes_first_when_cancelled_after_being_taken(tmp_path: Path) -> None:
+async def test_refusal_comes_first_when_cancelled_after_being_taken(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.02))
     async with trio.open_nursery() as nursery:
         await nursery.start(rig.writer.drive)
@@ -131,10 +135,12 @@ async def test_refusal_comes_first_when_cancelled_after_being_taken(tmp_path: Pa
             await rig.writer.submit(rig.append("a"))
         assert scope.cancel_called
         await rig.writer.aclose()
+    assert autojump_clock.current_time() > 0
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_neighbours_commit_when_a_queued_unit_is_withdrawn(tmp_path: Path) -> None:
+async def test_neighbours_commit_when_a_queued_unit_is_withdrawn(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.02))
     told: list[int] = []
 
@@ -153,6 +159,7 @@ async def test_neighbours_commit_when_a_queued_unit_is_withdrawn(tmp_path: Path)
     assert scope.cancelled_caught
     assert rig.rows() == [(1, "first"), (2, "second")]
     assert told == [1, 2]
+    assert autojump_clock.current_time() > 0
 
 
 async def test_batches_keep_to_their_bounds(tmp_path: Path) -> None:
@@ -211,9 +218,8 @@ async def test_owner_writes_its_last_words_when_the_queue_is_closed(threaded: Ri
     assert threaded.rows() == [(1, "first"), (2, "last words")]
 
 
-@pytest.mark.usefixtures("autojump_clock")
 async def test_waiting_unit_is_answered_closed_when_the_driver_is_cancelled(
-    tmp_path: Path,
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     """What was taken gets its outcome, what was not is told that it never ran."""
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.03))
@@ -234,6 +240,7 @@ async def test_waiting_unit_is_answered_closed_when_the_driver_is_cancelled(
         nursery.cancel_scope.cancel()
     assert sorted(told) == ["queued closed", "taken 1"]
     assert rig.rows() == [(1, "taken")]
+    assert autojump_clock.current_time() > 0
 
 
 async def test_submit_is_refused_when_nobody_drives(rig: Rig) -> None:
@@ -273,8 +280,9 @@ async def test_failed_batch_is_told_and_the_next_one_goes_on(threaded: Rig) -> N
         await threaded.writer.aclose()
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_wal_is_checkpointed_when_idle(tmp_path: Path) -> None:
+async def test_wal_is_checkpointed_when_idle(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
     rig = make_rig(tmp_path, idle_s=1.0)
     async with trio.open_nursery() as nursery:
         await nursery.start(rig.writer.drive)
@@ -284,10 +292,12 @@ async def test_wal_is_checkpointed_when_idle(tmp_path: Path) -> None:
         assert not rig.writer.checkpointer.dirty()
         assert rig.writer.checkpointer.condition.pending_bytes == 0
         await rig.writer.aclose()
+    assert autojump_clock.current_time() > 0
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_two_crowds_merge_when_they_would_take_turns(tmp_path: Path) -> None:
+async def test_two_crowds_merge_when_they_would_take_turns(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
     """Those just answered hand in their next unit before the next batch is taken."""
     rig = make_rig(tmp_path, runner=InlineRunner(latency_s=lambda: 0.01))
     seen = count_commits(rig)
@@ -306,10 +316,12 @@ async def test_two_crowds_merge_when_they_would_take_turns(tmp_path: Path) -> No
         await rig.writer.aclose()
     assert len(rig.rows()) == 160
     assert len(seen) <= 12
+    assert autojump_clock.current_time() > 0
 
 
-@pytest.mark.usefixtures("autojump_clock")
-async def test_simulated_history_is_the_same_when_run_again(tmp_path: Path) -> None:
+async def test_simulated_history_is_the_same_when_run_again(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
     def latencies() -> Callable[[], float]:
         values = iter([0.003, 0.001, 0.002] * 50)
         return lambda: next(values)
@@ -326,6 +338,7 @@ async def test_simulated_history_is_the_same_when_run_again(tmp_path: Path) -> N
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     assert await run(tmp_path / "one") == await run(tmp_path / "two")
+    assert autojump_clock.current_time() > 0
 
 
 async def test_sync_delay_slows_each_commit_once(tmp_path: Path) -> None:
