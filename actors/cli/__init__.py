@@ -141,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.parse_args(words[:at])
     if at == len(words) or words[at] not in COMMANDS:
         if at < len(words):
-            print(f"crashworthy: unknown command {words[at]!r}\n", file=sys.stderr)
+            print(f"crashworthy: {_unknown(words[at])}\n", file=sys.stderr)
         parser.print_help(sys.stderr)
         return EXIT_USAGE
     for stream in (sys.stdout, sys.stderr):
@@ -167,6 +167,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tell_failed_output(name, error)
         _give_output_up()
         return EXIT_REFUSED
+
+
+def _unknown(word: str) -> str:
+    """Return that a word is no command, and which one it resembles."""
+    import difflib  # noqa: PLC0415 - only a slip needs it (HOUSE-4)
+
+    told = f"unknown command {word!r}"
+    near = difflib.get_close_matches(word, COMMANDS, n=1)
+    return f"{told}; did you mean {near[0]!r}?" if near else told
 
 
 def _prints_json(command: Command, rest: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
         Code.ASK_UNKNOWN: "`pending` lists what is asked.",
         Code.LOCK_REPLACED: "Somebody replaced owner.lock in the root; end the owner, then retry.",
         Code.NAME_AMBIGUOUS: "Write more of the id, or copy it whole.",
-        Code.NEEDS_UPGRADE: "The next command that runs or answers upgrades the log.",
+        Code.NEEDS_UPGRADE: "`run` upgrades the log, if it is told no --session.",
         Code.NO_OPEN_RUN: "`show` says how the last one ended; `run` starts the next turn.",
         Code.NO_SESSION: "`run` begins one.",
         Code.NOT_FOUND: "Run something first, or say where the log is: --root, --workspace.",

@@ -9,7 +9,9 @@ from ..attending import send
 from ..runtime import RunHandle, Session
 from .agent import add_agent, agent_words, settings_of
 from .execute import Job, execute
+from .looking import open_log
 from .options import add_json, add_place, add_voice, command_parser, place_of
+from .place import Place
 from .prompts import Voice, voice_of
 from .story import STREAM_HELP
 
@@ -21,6 +23,7 @@ def main(argv: Sequence[str]) -> int:
     text = _text(parser, args)
     encode(text)  # Refused before a session is made for it (BYTE-3).
     place = place_of(args)
+    known = None if args.session is None else _session(place, args.session)
     voice = voice_of(yes=args.yes, no_input=args.no_input or args.json or args.text == "-")
 
     async def begin(session: Session) -> RunHandle:
@@ -32,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
             place=place,
             voice=voice,
             json=args.json,
-            session=args.session,
+            session=known,
             key=args.key,
             begin=begin,
             again=lambda run: ("resume", run, *agent_words(args)),
@@ -50,7 +53,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "text", nargs="?", metavar="TEXT", help="what to do; `-` or nothing reads standard input"
     )
-    parser.add_argument("--session", metavar="ID", help="go on in this session; else in a new one")
+    parser.add_argument(
+        "--session",
+        metavar="SESSION",
+        help="go on in this one, its id or the beginning; else in a new one",
+    )
     parser.add_argument(
         "--key",
         metavar="K",
@@ -62,6 +69,18 @@ def _parser() -> argparse.ArgumentParser:
     add_voice(parser)
     add_json(parser, "JSON lines")
     return parser
+
+
+def _session(place: Place, name: str) -> str:
+    """Return the session of this id or beginning of one; where it is none, nothing is made.
+
+    Raises:
+        SessionUnknownError: `session_unknown`.
+        NameAmbiguousError: `name_ambiguous`.
+        StoreNotFoundError: `not_found`.
+    """
+    with open_log(place) as log:
+        return log.find_session(name)
 
 
 def _text(parser: argparse.ArgumentParser, args: argparse.Namespace) -> str:

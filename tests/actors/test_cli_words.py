@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import trio
 
 from crashworthy.actors.cli import COMMANDS
 from crashworthy.actors.cli.advice import ADVICE
 from crashworthy.actors.cli.terminal import counted
+from crashworthy.actors.host import HostSettings, open_host
+from crashworthy.actors.runtime import tell_history
 from crashworthy.machines.recovery.parks import EXPLANATIONS
 from crashworthy.store.anchor import Head, open_anchor
 
@@ -103,11 +106,36 @@ def test_where_nothing_is_open_that_is_said(command: str, desk: Desk) -> None:
     assert "nothing to stop or to take up" in told.err
 
 
+def test_turn_goes_on_in_the_session_that_the_beginning_of_its_id_names(desk: Desk) -> None:
+    script = desk.script(HELLO)
+    first = desk.run(script).lines()[0]
+    again = desk.run(script, "--session", str(first["session"])[:16]).lines()[0]
+    assert again["session"] == first["session"]
+    assert again["run"] != first["run"]
+
+
+def test_unknown_session_makes_no_log(desk: Desk) -> None:
+    told = desk.run(desk.script(HELLO), "--session", "ses_nobody")
+    assert (told.status, "[not_found]" in told.err) == (3, True)
+    assert not desk.root.exists()
+    assert desk.run(desk.script(HELLO)).status == 0
+    told = desk.run(desk.script(HELLO), "--session", "ses_nobody")
+    assert (told.status, "[session_unknown]" in told.err) == (3, True)
+
+
+def test_slip_in_the_name_of_a_command_is_told_the_nearest(desk: Desk) -> None:
+    told = desk.type_anywhere("resum")
+    assert (told.status, "did you mean 'resume'?" in told.err) == (2, True)
+
+
 def test_log_without_a_session_says_so(desk: Desk) -> None:
-    """A run may be refused right after its root was made."""
-    words = ("--session", "ses_nobody", "--script", desk.script(HELLO))
-    refused = desk.ask("run", "Go.", "--workspace", str(desk.workspace), *words)
-    assert "[session_unknown]" in refused.err
+    """A process may die right after it made the root."""
+
+    async def own() -> None:
+        async with open_host(HostSettings(root=desk.root), tell_history):
+            pass
+
+    trio.run(own)
     told = desk.ask("show")
     assert (told.status, "[no_session]" in told.err) == (3, True)
 
