@@ -425,6 +425,23 @@ def test_log_that_lost_all_its_tables_is_missing_facts_and_no_absent_store(
 
 
 @pytest.mark.proves("STORE-9a")
+@pytest.mark.parametrize("anchored", [False, True], ids=["absent", "empty"])
+def test_log_without_tables_that_never_acknowledged_anything_is_an_absent_store(
+    log: Path, *, anchored: bool
+) -> None:
+    """So is a root whose first owner was killed before it made a table."""
+    for name in ("ledger.sqlite3", "ledger.sqlite3-wal", "ledger.sqlite3-shm", "anchor"):
+        (log / name).unlink(missing_ok=True)
+    if anchored:
+        anchor = open_anchor(log / "anchor")
+        anchor.write(Head(ordinal=0, chain="4" * 64))
+        anchor.close()
+
+    with pytest.raises(StoreNotFoundError):
+        verify(log)
+
+
+@pytest.mark.proves("STORE-9a")
 @pytest.mark.parametrize("ruined", [None, b"no anchor"], ids=["absent", "unreadable"])
 def test_anchor_that_says_nothing_is_said(log: Path, ruined: bytes | None) -> None:
     before = verify(log).anchored
