@@ -13,6 +13,7 @@ from typing import TypeVar
 import pytest
 import trio
 
+from crashworthy.actors import host
 from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.vocabulary import RunFailure
 from crashworthy.store.audit.report import Status
@@ -165,3 +166,31 @@ def test_request_that_a_full_disk_forbids_ends_the_run_as_storage(scene: Scene) 
     scene.intrude["dispatch_request"] = refuse
     scene.turn()
     assert scene.end().failure is RunFailure.STORAGE
+
+
+def test_worker_that_cannot_be_recorded_gets_no_order(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OWN-2: no successor could end it. The call is not started, which is known for certain."""
+    _refuse_records(monkeypatch, "record_worker")
+    lines = desk.run(desk.script(ASKS), "--yes").lines()
+    assert lines[-1]["state"] == "completed"
+    assert lines[-1]["text"] == "Then not."
+    assert not (desk.workspace / "ran.txt").exists()
+    assert "worker_unavailable" in desk.ask("show").out
+
+
+def test_end_of_a_worker_that_cannot_be_recorded_costs_no_outcome(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _refuse_records(monkeypatch, "record_worker_ended")
+    ended = desk.run(desk.script(ASKS), "--yes")
+    assert (ended.status, ended.result()["text"]) == (0, "It is done.")
+    assert verify(desk.root).status is Status.CLEAN
+
+
+def _refuse_records(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def refuse(*_record: object) -> None:
+        raise StorageFullError(stage="statement", cause="SQLITE_FULL")
+
+    monkeypatch.setattr(host, name, refuse)

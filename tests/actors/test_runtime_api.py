@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+import attrs
 import pytest
 
 import crashworthy
@@ -170,6 +171,16 @@ def test_refusals_come_as_the_errors_they_are(desk: Desk) -> None:
     with pytest.raises(crashworthy.CrashworthyError) as unknown:
         crashworthy.run_sync("Hi.", settings, session="ses_nobody")
     assert unknown.value.code is crashworthy.Code.SESSION_UNKNOWN
+
+
+def test_log_that_an_agents_tools_could_reach_is_refused(desk: Desk) -> None:
+    inside = attrs.evolve(_settings(desk, HELLO), root=desk.workspace / "log")
+    around = attrs.evolve(_settings(desk, HELLO), root=desk.home)
+    for settings in (inside, around):
+        with pytest.raises(crashworthy.CrashworthyError) as refused:
+            crashworthy.run_sync("Hi.", settings)
+        assert refused.value.code is crashworthy.Code.ROOT_NOT_APART
+    assert list(desk.workspace.iterdir()) == [], "nothing was made"
 
 
 def test_root_of_a_living_owner_is_refused_by_name(desk: Desk) -> None:
