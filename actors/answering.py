@@ -65,6 +65,7 @@ class Reply:
     Attributes:
         finish: What the stream stated; None if it ended or failed without a word.
         failure: The closed kind of the failure, if it failed.
+        late: What the backend ran into behind its stated finish, which stands (RUN-2).
         observable: Something of it was shown that a retry would contradict (BACK-1).
     """
 
@@ -75,10 +76,12 @@ class Reply:
     failure: Failure | None = None
     message: str = ""
     retry_after_ms: int | None = None
+    late: Exception | None = None
 
     def fail(self, error: Exception) -> None:
         """Note why the request failed; a finish that was stated before stands (RUN-2)."""
         if self.finish is not None:
+            self.late = error
             return
         if isinstance(error, BackendFailedError):
             self.failure, self.message = error.failure, error.message

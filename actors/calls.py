@@ -35,6 +35,7 @@ from ..machines.facts.vocabulary import (
 )
 from ..store.journal import writers
 from ..store.journal.errors import UnitRefusedError
+from ..store.operational import OperationalKind
 from .gravity import gravest, leaves_of
 from .live import Piece, PieceOf
 from .means import Means
@@ -47,7 +48,7 @@ from .tools.contract import Place, Tool
 from .tools.effects.files import plan
 from .tools.errors import ToolRefusedError
 from .tools.gate import Attempt, AttemptResult
-from .tools.outcome import Settled, settle
+from .tools.outcome import Settled, Settlement, settle
 from .tools.runner import Audience, WorkOrder
 from .waiting import Waiting
 
@@ -278,10 +279,17 @@ class Calls:
             audience = Audience(show=show, spools=self.means.spools)
             ending = await self.means.runner.run(order, audience)
         settlement = settle(order.tool, ending)
+        duration_ms = round((trio.current_time() - started) * 1000)
+        self.pen.note(
+            OperationalKind.TOOL_TIMED,
+            operation=call.operation,
+            tool=order.tool.name,
+            ms=duration_ms,
+            **_how(settlement),
+        )
         if not isinstance(settlement, Settled):
             self._unknown = True
             return
-        duration_ms = round((trio.current_time() - started) * 1000)
         content = FunctionResponse(
             label=call.content.label,
             name=call.content.name,
@@ -357,6 +365,13 @@ class Calls:
             nursery.start_soon(tail.keep)
             yield show
             nursery.cancel_scope.cancel()
+
+
+def _how(settlement: Settlement) -> dict[str, Json]:
+    """Return how a tool ended, for people; why an outcome is unknown stands nowhere else."""
+    if isinstance(settlement, Settled):
+        return {"ended": str(settlement.result)}
+    return {"ended": "unknown", "code": str(settlement.code), "detail": settlement.detail}
 
 
 def _denied(call: CallProgress) -> Refuse:

@@ -1,7 +1,7 @@
 """The host: takes a root, recovers, serves, and releases everything in reverse order (OWN-3)."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Final
 import attrs
 import trio
 
+from ..machines.facts.canonical import Json
 from ..machines.facts.codes import CrashworthyError
 from ..machines.facts.ids import IdSource, RootId
 from ..machines.facts.model import Spine
@@ -20,6 +21,7 @@ from ..store.blobs import BlobStore
 from ..store.connect import Connector
 from ..store.epochs import record_worker, record_worker_ended
 from ..store.errors import StorageError, StorePoisonedError
+from ..store.operational import OperationalBook, OperationalKind
 from ..store.ownership.root import StateRoot
 from ..store.ownership.workers import LeftWorker, WorkersProof
 from ..store.probe import Probe, no_probe
@@ -81,6 +83,7 @@ class Host:
 
     Attributes:
         recovery: What this owner found and decided when it opened (OWN-4).
+        operational: Where it tells people how things went (LOG-10).
     """
 
     settings: HostSettings
@@ -92,6 +95,7 @@ class Host:
     blobs: BlobStore
     spools: BlobSpools
     tools: PlacedRunner
+    operational: OperationalBook
     _threads: trio.CapacityLimiter = attrs.field(alias="threads")
 
     async def keep(self, data: bytes) -> str:
@@ -156,15 +160,20 @@ async def _recovered(
     """Recover, serve while the caller works, and drain when it leaves, however it leaves."""
     life.move(machine.Owned(anchor=machine.Anchor.MATCHES))
     gone = store.proof is WorkersProof.GONE
+    began = trio.current_time()
     recovery = await recover(store, settings.clock, partial(_contain, store), gone=gone)
+    recovery_ms = round((trio.current_time() - began) * 1000)
     life.move(machine.Recovered(trace=bool(recovery.trace)))
     raised: BaseException | None = None
     async with _serving(settings, store, life, recovery, ids, historian) as host:
+        decided = sum(len(done.decided) for done in recovery.trace)
+        _note(host, OperationalKind.HOST_OPENED, recovery_ms=recovery_ms, decided=decided)
         try:
             yield host
         except BaseException as error:  # noqa: BLE001 - raised again below
             raised = error
         await _drain(host)
+        _note(host, OperationalKind.HOST_CLOSED)
     if raised is not None:
         raise raised
 
@@ -210,46 +219,54 @@ async def _serving(
     root = store.tenure.root
     # A file that is there already is synced again unless a committed fact names it; nobody keeps an
     # index of names, so it always is (OP-6a).
-    blobs = BlobStore(place=root.blobs, is_named=lambda _blob: False, probe=settings.probe)
+    blobs = BlobStore(
+        place=root.blobs,
+        is_named=lambda _blob: False,
+        probe=settings.probe,
+        in_place=store.tenure.check,
+    )
     bus = Bus()
-    async with (
-        _tool_workers(settings, store, root) as workers,
-        trio.open_nursery() as runs,
-    ):
+    with closing(OperationalBook(root.operational, store.owner.epoch)) as operational:
+        async with (
+            _tool_workers(settings, store, root) as workers,
+            trio.open_nursery() as runs,
+        ):
 
-        def snapshots(spine: Spine) -> StreamSnapshots:
-            return StreamSnapshots(store=store, spine=spine, every_s=settings.partial_s)
+            def snapshots(spine: Spine) -> StreamSnapshots:
+                return StreamSnapshots(store=store, spine=spine, every_s=settings.partial_s)
 
-        kernel = Kernel(
-            store=store,
-            nursery=runs,
-            bus=bus,
-            clock=settings.clock,
-            ids=ids,
-            historian=historian,
-            snapshots=snapshots,
-        )
-        people = People(
-            store=store,
-            bus=bus,
-            clock=settings.clock,
-            ids=ids,
-            waiting=kernel.waiting,
-            pens=kernel.pen_of,
-        )
-        yield Host(
-            settings=settings,
-            store=store,
-            life=life,
-            recovery=recovery,
-            kernel=kernel,
-            people=people,
-            blobs=blobs,
-            spools=BlobSpools(blobs),
-            tools=PlacedRunner(workers=workers),
-            threads=trio.CapacityLimiter(_BLOB_THREADS),
-        )
-        runs.cancel_scope.cancel()
+            kernel = Kernel(
+                store=store,
+                nursery=runs,
+                bus=bus,
+                clock=settings.clock,
+                ids=ids,
+                historian=historian,
+                snapshots=snapshots,
+                operational=operational,
+            )
+            people = People(
+                store=store,
+                bus=bus,
+                clock=settings.clock,
+                ids=ids,
+                waiting=kernel.waiting,
+                pens=kernel.pen_of,
+            )
+            yield Host(
+                settings=settings,
+                store=store,
+                life=life,
+                recovery=recovery,
+                kernel=kernel,
+                people=people,
+                blobs=blobs,
+                spools=BlobSpools(blobs),
+                tools=PlacedRunner(workers=workers),
+                operational=operational,
+                threads=trio.CapacityLimiter(_BLOB_THREADS),
+            )
+            runs.cancel_scope.cancel()
 
 
 @asynccontextmanager
@@ -263,6 +280,11 @@ async def _tool_workers(
     workers = WorkerSettings(lock_path=root.workers_lock, workers_max=settings.workers_max)
     async with open_pool(workers, _Log(store=store)) as pool:
         yield pool
+
+
+def _note(host: Host, kind: OperationalKind, **details: Json) -> None:
+    """Tell people of the host itself, under no run (LOG-10)."""
+    host.operational.note("", host.settings.clock.now_ms(), kind, details)
 
 
 async def _drain(host: Host) -> None:

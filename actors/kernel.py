@@ -43,6 +43,8 @@ from ..store.journal.errors import UnitRefusedError
 from ..store.journal.ledger import View
 from ..store.journal.pending import Pending
 from ..store.journal.starts import OpenRun, QueueMessage, Started
+from ..store.operational import OperationalBook, OperationalKind
+from ..store.ownership.errors import LockReplacedError
 from ..store.port import Store
 from .clock import Clock
 from .errors import ProfileDriftError, RunUnknownError
@@ -104,6 +106,7 @@ class Kernel:
     ids: IdSource
     historian: Historian
     snapshots: Callable[[Spine], Snapshots]
+    operational: OperationalBook
     waiting: Waiting = attrs.field(factory=Waiting)
     closing: bool = False
     active: dict[str, Active] = attrs.field(factory=_no_runs)
@@ -225,6 +228,7 @@ class Kernel:
             ids=self.ids,
             spine=spine,
             facts=own,
+            operational=self.operational,
         )
         if opened:
             for fact in own:
@@ -246,6 +250,7 @@ class Kernel:
 
     async def _drive(self, actor: RunActor, active: Active, means: Means) -> None:
         """Run the actor and write its end; first accepted end wins (RUN-2)."""
+        began = trio.current_time()
         try:
             with active.scope:
                 end = await self._outcome(actor)
@@ -253,6 +258,8 @@ class Kernel:
                     await self._end(active, end)
         finally:
             self.active.pop(active.pen.spine.run, None)
+            ms = round((trio.current_time() - began) * 1000)
+            active.pen.note(OperationalKind.RUN_EXECUTED, ms=ms, facts=len(active.pen.facts))
             active.finished.set()
         if not active.scope.cancelled_caught:
             await self.go_on(active.session, means)
@@ -264,6 +271,7 @@ class Kernel:
             CommitOutcomeUnknownError: `commit_outcome_unknown`; the host ends, recovery reads.
             StorePoisonedError: `store_poisoned`, likewise.
             StoreClosedError: `store_closed`.
+            LockReplacedError: `lock_replaced`; the root is not where it was.
         """
         try:
             with trio.move_on_after(self._left_s(actor.pen)):
@@ -274,11 +282,14 @@ class Kernel:
             return None
         except (StorageError, StoreOnProbationError):
             return RunEnded(status=RunStatus.FAILED, failure=RunFailure.STORAGE)
-        except (StorePoisonedError, CommitOutcomeUnknownError, StoreClosedError):
+        except (StorePoisonedError, CommitOutcomeUnknownError, StoreClosedError, LockReplacedError):
             raise
-        except Exception:  # noqa: BLE001 - logged whole, and the run ends as internal
+        except Exception as error:  # noqa: BLE001 - logged whole, and the run ends as internal
             # A bug of ours costs this run, and is told; it never costs its neighbours.
             _LOG.exception("run %s failed inside the runtime", actor.pen.spine.run)
+            actor.pen.note(
+                OperationalKind.INTERNAL_ERROR, error=type(error).__name__, message=str(error)
+            )
             return RunEnded(status=RunStatus.FAILED, failure=RunFailure.INTERNAL)
 
     def _left_s(self, pen: Pen) -> float:

@@ -7,12 +7,14 @@ import attrs
 import trio
 
 from ..machines.facts import compose
+from ..machines.facts.canonical import Json
 from ..machines.facts.codes import Code
 from ..machines.facts.ids import IdSource
 from ..machines.facts.model import RuntimeEvent, Spine
 from ..store.errors import StorageError
 from ..store.journal.append import Appended
 from ..store.journal.orders import Order
+from ..store.operational import OperationalBook, OperationalKind
 from .clock import Clock
 from .live import Bus, Committed, Notice
 
@@ -45,6 +47,11 @@ class Pen:
     ids: IdSource
     spine: Spine
     facts: list[RuntimeEvent]
+    operational: OperationalBook
+
+    def note(self, kind: OperationalKind, **details: Json) -> None:
+        """Tell people how something of this run went; best effort, read by no decision (LOG-10)."""
+        self.operational.note(self.spine.run, self.clock.now_ms(), kind, details)
 
     def at(self, ts: int | None = None) -> compose.At:
         """Return where the next fact of the run stands.
@@ -99,6 +106,7 @@ class Pen:
 
     def _notice(self, code: Code, *, over: bool) -> None:
         spine = self.spine
+        self.note(OperationalKind.STORE_RETRIED, code=str(code), over=over)
         self.bus.publish(Notice(session=spine.session, run=spine.run, code=code, over=over))
 
     def take(self, facts: Sequence[RuntimeEvent]) -> None:

@@ -31,6 +31,7 @@ from ..machines.facts.vocabulary import (
 )
 from ..machines.projections.target import Capabilities
 from ..store.journal import writers
+from ..store.operational import OperationalKind
 from .answering import Block, BlockOf, Reply, StatedCall, Watch, read_reply
 from .backends.contract import Backend, BackendFailedError, ModelRequest, ToolOffer
 from .calls import Calls, Tail
@@ -189,7 +190,17 @@ class RunActor:
             last = attempt == self.means.patience.attempts_max
             if reply.failure not in _RETRIED or reply.observable or last:
                 return _failed(RunFailure.BACKEND_FAILED)
-            await trio.sleep(max(wait_ms, reply.retry_after_ms or 0) / 1000)
+            pause_ms = max(wait_ms, reply.retry_after_ms or 0)
+            self.pen.note(
+                OperationalKind.REQUEST_RETRIED,
+                request=request,
+                step=step,
+                attempt=attempt,
+                failure=str(reply.failure),
+                message=reply.message,
+                pause_ms=pause_ms,
+            )
+            await trio.sleep(pause_ms / 1000)
             wait_ms = min(wait_ms * 2, self.means.patience.retry_ms_max)
             retries = request
 
@@ -232,6 +243,7 @@ class RunActor:
         """
         idle_ms = self.means.patience.idle_ms
         reply = Reply()
+        began = trio.current_time()
         try:
             async with backend.stream(told) as stream:
                 reply = await read_reply(
@@ -243,7 +255,26 @@ class RunActor:
             raise
         except Exception as error:  # noqa: BLE001 - a backend is foreign code
             reply.fail(error)
+        self._note_answer(told, request, reply, began)
         return reply
+
+    def _note_answer(self, told: ModelRequest, request: str, reply: Reply, began: float) -> None:
+        """Tell people how long an answer took, and what came behind its end (LOG-10)."""
+        self.pen.note(
+            OperationalKind.REQUEST_TIMED,
+            request=request,
+            step=told.step,
+            attempt=told.attempt,
+            ms=round((trio.current_time() - began) * 1000),
+            ended=str(reply.finish or reply.failure or "without_a_word"),
+        )
+        if reply.late is not None:
+            self.pen.note(
+                OperationalKind.LATE_ERROR,
+                request=request,
+                error=type(reply.late).__name__,
+                message=str(reply.late),
+            )
 
     def _watcher(self, request: str) -> Watch:
         spine = self.pen.spine

@@ -43,6 +43,7 @@ from ..store.journal.errors import UnitRefusedError
 from ..store.journal.ledger import View
 from ..store.journal.pending import Pending
 from ..store.journal.starts import OpenSession
+from ..store.operational import OperationalReading, read_operational
 from .backends.contract import BackendFactory
 from .clock import Clock, SystemClock
 from .errors import RunUnknownError, SessionUnknownError
@@ -244,6 +245,19 @@ class Runtime:
         if cell is None:
             raise RunUnknownError(run=run)
         return str(cell.memo["session"])
+
+    # --- looking ---
+
+    def operational(self, run: str | None = None) -> OperationalReading:
+        """Return how things went, for people: stages, retries, timings, late errors (LOG-10).
+
+        Bounded, redacted, and best effort; what cannot be read is counted, never raised.
+
+        Args:
+            run: Only records of this run; the host's own records have no run.
+        """
+        assert self.host.store.tenure is not None
+        return read_operational(self.host.store.tenure.root.operational, run)
 
     # --- what runs are made with ---
 

@@ -36,6 +36,10 @@ class BlobRef:
     size_bytes: int
 
 
+def _anywhere() -> None:
+    """Demand nothing: these blobs are of no owned root."""
+
+
 @attrs.define(eq=False, kw_only=True)
 class BlobStore:
     """The blobs of one root.
@@ -44,11 +48,13 @@ class BlobStore:
         place: The directory; `place/ab/abcd...` holds a blob, `place/aside` what is being written.
         is_named: Tells whether a committed fact names a blob; only then is a file that is already
             there known to be durable.
+        in_place: Demands, before anything is written, that the root is still the owned one.
     """
 
     place: Path
     is_named: Callable[[BlobId], bool]
     probe: Probe = no_probe
+    in_place: Callable[[], None] = _anywhere
     _written: int = attrs.field(init=False, default=0)
 
     def put(self, data: bytes) -> BlobRef:
@@ -57,6 +63,7 @@ class BlobStore:
         Raises:
             StorageError: `storage_*`.
         """
+        self.in_place()
         ref = BlobRef(blob=BlobId(digest(Domain.BLOB, data)), size_bytes=len(data))
         if self._is_durable(ref):
             return ref
@@ -79,6 +86,7 @@ class BlobStore:
         Raises:
             StorageError: `storage_*`.
         """
+        self.in_place()
         with file_step("blob"):
             _make_directory(self.place)
             aside = self.place / _ASIDE

@@ -35,6 +35,11 @@ from .writer import Writer
 
 T = TypeVar("T")
 
+
+def _nowhere() -> None:
+    """Demand nothing: the store was put together without a root."""
+
+
 CAPABILITIES: Final = frozenset(Capability)
 
 
@@ -247,6 +252,7 @@ def open_store(
         anchor=tenure.anchor,
         runner=runner or InlineRunner(),
         idle_s=idle_s,
+        in_place=tenure.check,
     )
     return SqliteStore(owner=owner, writer=writer, heads=heads, reader=reader, tenure=tenure)
 
@@ -260,12 +266,22 @@ def make_writer(
     anchor: Anchor | None,
     runner: Runner,
     idle_s: float | None,
+    in_place: Callable[[], None] = _nowhere,
 ) -> Writer:
-    """Put together what writes through `door` for `owner`, fenced in each transaction."""
+    """Put together what writes through `door` for `owner`, fenced in each transaction.
+
+    `in_place` demands that the root is still where it was: SQLite would go on in a file that was
+    moved or removed, and nobody would find what it acknowledges there.
+    """
+
+    def fence(txn: Txn) -> None:
+        in_place()
+        assert_epoch(txn, owner.epoch)
+
     return Writer(
         batcher=Batcher(
             door=door,
-            fence=lambda txn: assert_epoch(txn, owner.epoch),
+            fence=fence,
             memories=(heads,),
             anchor=anchor,
             head=heads.committed_head,

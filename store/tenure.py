@@ -67,6 +67,15 @@ class Tenure:
     _opener: Opener = attrs.field(alias="opener")
     _means: Means = attrs.field(alias="means")
 
+    def check(self) -> None:
+        """Demand that the root is still the one that is owned: nobody moved or replaced it.
+
+        Raises:
+            LockReplacedError: `lock_replaced`.
+            StorageError: `storage_*`.
+        """
+        self._lock.check()
+
     def alone(self) -> bool:
         """Wait a little for the workers of this epoch, and say whether all have ended."""
         means = self._means

@@ -10,7 +10,7 @@ import attrs
 from ...machines.facts import canonical, compose
 from ...machines.facts.codes import Code, CrashworthyError
 from ...machines.facts.ids import Prefix
-from ...machines.facts.model import RuntimeEvent, WorkspaceAttached
+from ...machines.facts.model import RuntimeEvent, Spine, WorkspaceAttached
 from ...machines.lifecycles import lease
 from ...machines.projections.transcript_parts import Fragment, Lane
 from ...store.anchor import read_anchor
@@ -189,10 +189,16 @@ class Log:
                 )
                 for run in view.pending(Pending.RUN_LIVE, session)
                 for one in view.partials(run)
-                if one.lane in set(Lane)  # A damaged snapshot hides nothing but itself (LOG-5).
+                # A damaged snapshot hides nothing but itself (LOG-5).
+                if one.lane in set(Lane) and one.spine == _spine_of(view, run)
             )
 
         return self.read(look)
+
+
+def _spine_of(view: View, run: str) -> Spine | None:
+    place = view.opening(run)
+    return None if place is None else place.spine
 
 
 @contextmanager

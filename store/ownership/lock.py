@@ -66,15 +66,17 @@ class OwnerLock:
             os.pwrite(self._fd, info, 0)
 
     def check(self) -> None:
-        """Demand that the path still names the locked file.
+        """Demand that the path still names the locked file, and so the root still is where it was.
 
         Raises:
             LockReplacedError: `lock_replaced`; another process may hold the other file.
+            StorageError: `storage_*`; nobody can say.
         """
-        try:
-            named = self._path.lstat()
-        except FileNotFoundError:
-            raise LockReplacedError(path=str(self._path)) from None
+        with file_step("lock"):
+            try:
+                named = self._path.lstat()
+            except (FileNotFoundError, NotADirectoryError):
+                raise LockReplacedError(path=str(self._path)) from None
         if (named.st_dev, named.st_ino) != (self.held.device, self.held.inode):
             raise LockReplacedError(path=str(self._path))
 

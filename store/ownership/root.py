@@ -40,6 +40,11 @@ class StateRoot:
         return self.path / "anchor"
 
     @property
+    def operational(self) -> Path:
+        """How things went, for people; nothing depends on it (LOG-10)."""
+        return self.path / "operational.sqlite3"
+
+    @property
     def owner_lock(self) -> Path:
         """Held by the one owner (OWN-1)."""
         return self.path / "owner.lock"

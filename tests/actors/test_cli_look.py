@@ -197,3 +197,37 @@ def test_place_is_named_again_by_the_options_that_find_it(tmp_path: Path) -> Non
 def test_refusal_says_what_can_be_done_about_it(tmp_path: Path) -> None:
     told = make_desk(tmp_path).ask("show")
     assert told.err.splitlines()[-1] == f"  {ADVICE[Code.NOT_FOUND]}"
+
+
+@pytest.mark.parametrize(
+    "harm",
+    ["lane = 'none'", "session = 'ses_other'", "turn = 'turn_other'", "snapshot = x'FF'"],
+)
+def test_damaged_snapshot_hides_nothing_but_itself(tmp_path: Path, harm: str) -> None:
+    """LOG-5: a snapshot is no fact; what is said of the run stands without it."""
+    desk = make_desk(tmp_path)
+    assert desk.run(desk.script(ASKS)).status == 4
+    row = dict.fromkeys(("owner", "stream", "session", "invocation", "run", "turn"), "")
+    with contextlib.closing(sqlite3.connect(desk.root / "ledger.sqlite3")) as ledger:
+        ids = ledger.execute(
+            "SELECT session, invocation, run, turn FROM facts WHERE kind = 'run_opened'"
+        ).fetchone()
+        row |= dict(zip(("session", "invocation", "run", "turn"), ids, strict=True))
+        row |= {"owner": "req_1", "stream": "req_1.1"}
+        ledger.execute(
+            "INSERT INTO partials VALUES (:owner, :stream, :session, :invocation, :run, :turn,"
+            " 'text', 0, 9, x'756E66696E6973686564')",
+            row,
+        )
+        ledger.commit()
+        whole = desk.ask("show")
+        assert "unfinished" in whole.out
+        ledger.execute(f"UPDATE partials SET {harm}")  # noqa: S608 - one of the words above
+        ledger.commit()
+
+    shown = desk.ask("show")
+
+    assert (shown.status, shown.err) == (whole.status, whole.err)
+    assert "I count." in shown.out
+    if "snapshot" not in harm:
+        assert "unfinished" not in shown.out
