@@ -150,6 +150,7 @@ class Workload(Protocol):
 BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "store": "crashworthy.crashlab.workloads.store:store_workload",
+        "accepted_loss": "crashworthy.crashlab.workloads.store:accepted_loss",
         "text_turn": "crashworthy.crashlab.workloads.runtime:text_turn",
         "parallel_tools": "crashworthy.crashlab.workloads.runtime:parallel_tools",
         "approval": "crashworthy.crashlab.workloads.runtime:approval",

@@ -187,6 +187,13 @@ def follow_up(hand: Stagehand, rich: Teller) -> None:
     hand.unit("end_run", EndRun(end=rich.aborted()))
 
 
+def opened(hand: Stagehand, teller: Teller) -> Teller:
+    """Open a teller's session, and return the teller."""
+    hand.unit("open_session", teller.open_session(key=teller.session))
+    hand.blob(WIRE_PART)
+    return teller
+
+
 def left_waiting(hand: Stagehand, rich: Teller) -> RuntimeEvent:
     """Leave a run that waits for a person, and return the call that it asked about."""
     hand.unit("open_run", rich.open_run())

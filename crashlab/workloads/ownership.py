@@ -16,6 +16,15 @@ Open = Callable[[Path, Doors, str], SqliteStore]
 
 def own(path: Path, doors: Doors, host: str) -> SqliteStore:
     """Own the root at `path` with all that production opens it with; commits run in place."""
+    return _own(path, doors, host)
+
+
+def own_accepting(path: Path, doors: Doors, host: str) -> SqliteStore:
+    """Own the root at `path` on the word of a person who accepts whatever is missing (STORE-9a)."""
+    return _own(path, doors, host, accept_loss=True)
+
+
+def _own(path: Path, doors: Doors, host: str, *, accept_loss: bool = False) -> SqliteStore:
     return open_store(
         path,
         host=host,
@@ -25,6 +34,7 @@ def own(path: Path, doors: Doors, host: str) -> SqliteStore:
         probe=doors.probe,
         pause=lambda _seconds: None,
         idle_s=None,
+        accept_loss=accept_loss,
     )
 
 

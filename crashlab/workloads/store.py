@@ -1,13 +1,18 @@
-"""The workload `store`: every writer of the journal on a real root, killed at every statement."""
+"""The store's workloads: every writer of a real root, killed at every statement.
 
-from collections.abc import Sequence
+`store` tells of three owners; `accepted_loss` of a root whose acknowledged facts are gone.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import attrs
 
-from ...store.anchor import read_anchor
+from ...store.anchor import Head, open_anchor, read_anchor
 from ...store.connect import Connector
+from ...store.errors import AcknowledgedFactsMissingError
 from ...store.ownership.root import StateRoot
 from ...store.probe import no_probe
 from ...store.rebuild import refold
@@ -18,6 +23,7 @@ from .first_owner import (
     left_operations,
     left_runs,
     left_waiting,
+    opened,
     whole_run,
     workers_recorded,
 )
@@ -32,30 +38,89 @@ from .later_owners import (
     recovered,
 )
 from .looking import broken, is_made, seen, unverified
-from .ownership import ROOT, Open, abandon, own
+from .ownership import ROOT, Open, abandon, own, own_accepting
 from .promised import PROMISES
 from .stagehand import DAMAGED, SESSIONS, Do, Stagehand, acknowledged
 
 _BEHIND: Final = "anchor.behind"
 _VERIFIED: Final = "verified"
+_FORGOTTEN: Final = "f" * 64
+
+
+def _three_owners(hand: Stagehand) -> None:
+    """Tell of three owners in a row; two are abandoned, the second one writes once too often."""
+    rich, left, *rest = map(hand.teller, SESSIONS)
+    others = {teller.session: teller for teller in rest}
+    hand.begin("host-1")
+    whole_run(hand, rich)
+    follow_up(hand, rich)
+    call = left_waiting(hand, rich)
+    left_operations(hand, left)
+    left_runs(hand, others)
+    workers_recorded(hand)
+    with hand.stage.writer("abandon"):
+        abandon(hand.store)
+    hand.begin("host-2")
+    recovered(hand)
+    reattached(hand, rich, call)
+    judged(hand, left)
+    continued(hand, left)
+    claimed(hand, rich)
+    given_up(hand, others)
+    quarantined(hand, hand.teller(DAMAGED))
+    zombie = hand.store
+    assert zombie.tenure is not None
+    # As if another file lay where its lock was: a successor opens while it still lives.
+    zombie.tenure.release()
+    hand.begin("host-3")
+    fenced(hand, zombie, others["stopped"])
+    with hand.stage.writer("abandon"):
+        abandon(zombie)
+    recovered(hand)
+    with hand.stage.writer("close"):
+        hand.store.close()
+
+
+def _loses_and_accepts(hand: Stagehand) -> None:
+    """Leave calls under way, lose what was acknowledged last, and let a person accept that.
+
+    Raises:
+        AssertionError: The root was owned although nobody had accepted anything.
+    """
+    hand.begin("host-1")
+    left_waiting(hand, opened(hand, hand.teller(SESSIONS[0])))
+    left_operations(hand, hand.teller(SESSIONS[1]))
+    head = hand.store.heads.now
+    with hand.stage.writer("close"):
+        hand.store.close()
+    # Nobody passes a boundary here: it is the disk that forgets, not a process that writes.
+    anchor = open_anchor(StateRoot(path=hand.stage.root, root_id=ROOT).anchor)
+    anchor.write(Head(ordinal=head.ordinal + 1, chain=_FORGOTTEN))
+    anchor.close()
+    with hand.stage.writer("refused"), suppress(AcknowledgedFactsMissingError):
+        own(hand.stage.root, hand.stage.host, "host-refused")
+        raise AssertionError
+    hand.begin("host-2")
+    recovered(hand)
+    with hand.stage.writer("close"):
+        hand.store.close()
 
 
 @attrs.frozen(kw_only=True)
 class StoreWorkload:
-    """Three owners in a row; the first two are abandoned, the second one writes once too often.
+    """A story on a root, told unit by unit.
 
     Attributes:
+        name: What reports show.
+        tell: The whole story.
         open: How each owner opens the root; tests plant faults here.
         do: How each order is carried out and acknowledged; tests plant faults here.
     """
 
+    name: str = "store"
+    tell: Callable[[Stagehand], None] = attrs.field(default=_three_owners)
     open: Open = own
     do: Do = acknowledged
-
-    @property
-    def name(self) -> str:
-        """Return the name that reports show."""
-        return "store"
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -63,38 +128,8 @@ class StoreWorkload:
         return PROMISES
 
     def script(self, stage: Stage) -> None:
-        """Tell everything, from the making of the root to the clean end of its third owner."""
-        hand = Stagehand(stage=stage, open=self.open, do=self.do)
-        rich, left, *rest = map(hand.teller, SESSIONS)
-        others = {teller.session: teller for teller in rest}
-        hand.begin("host-1")
-        whole_run(hand, rich)
-        follow_up(hand, rich)
-        call = left_waiting(hand, rich)
-        left_operations(hand, left)
-        left_runs(hand, others)
-        workers_recorded(hand)
-        with stage.writer("abandon"):
-            abandon(hand.store)
-        hand.begin("host-2")
-        recovered(hand)
-        reattached(hand, rich, call)
-        judged(hand, left)
-        continued(hand, left)
-        claimed(hand, rich)
-        given_up(hand, others)
-        quarantined(hand, hand.teller(DAMAGED))
-        zombie = hand.store
-        assert zombie.tenure is not None
-        # As if another file lay where its lock was: a successor opens while it still lives.
-        zombie.tenure.release()
-        hand.begin("host-3")
-        fenced(hand, zombie, others["stopped"])
-        with stage.writer("abandon"):
-            abandon(zombie)
-        recovered(hand)
-        with stage.writer("close"):
-            hand.store.close()
+        """Tell everything, from the making of the root to the clean end of its last owner."""
+        self.tell(Stagehand(stage=stage, open=self.open, do=self.do))
 
     def recover(self, stage: Stage) -> None:
         """Note how far the anchor is, then reopen as the next owner and recover."""
@@ -138,8 +173,13 @@ class StoreWorkload:
 
 
 def store_workload() -> StoreWorkload:
-    """Return the workload as it is registered."""
+    """Return the story of three owners."""
     return StoreWorkload()
+
+
+def accepted_loss() -> StoreWorkload:
+    """Return the story of a loss that a person accepts, as often as it has to be."""
+    return StoreWorkload(name="accepted_loss", tell=_loses_and_accepts, open=own_accepting)
 
 
 def _note_anchor(root: Path) -> None:
