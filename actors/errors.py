@@ -92,11 +92,29 @@ class ProfileDriftError(CrashworthyError):
 
 
 @attrs.define(eq=False, kw_only=True)
-class HostNotReadyError(CrashworthyError):
-    """The host admits nothing now; `state` is where it is (OWN-3)."""
+class HostRefusedError(CrashworthyError):
+    """The host admits nothing now; `state` is where it is (OWN-3).
 
-    code: ClassVar[Code] = Code.HOST_NOT_READY
+    Attributes:
+        code: The table's own refusal: `host_not_ready`, `host_draining` or `host_closed`.
+    """
+
+    code: Code  # type: ignore[misc]  # pyright: ignore[reportIncompatibleVariableOverride] - as UnitRefusedError
     state: str
+
+
+@attrs.define(eq=False, kw_only=True)
+class HostHungError(CrashworthyError):
+    """The shutdown did not end: what is left may still act, so the lock is kept (OWN-3).
+
+    End this process; then the next owner finds the calls unknown.
+
+    Attributes:
+        left: The operations whose functions still run in this process.
+    """
+
+    code: ClassVar[Code] = Code.HOST_HUNG
+    left: tuple[str, ...]
 
 
 @attrs.define(eq=False, kw_only=True)

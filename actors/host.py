@@ -1,5 +1,6 @@
 """The host: takes a root, recovers, serves, and releases everything in reverse order (OWN-3)."""
 
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from ..store.connect import Connector
 from ..store.epochs import record_worker, record_worker_ended
 from ..store.errors import StorageError, StorePoisonedError
 from ..store.operational import OperationalBook, OperationalKind
+from ..store.ownership.hung import HungOwner, clear_hung, mark_hung, read_hung
 from ..store.ownership.root import StateRoot
 from ..store.ownership.workers import LeftWorker, WorkersProof
 from ..store.probe import Probe, no_probe
@@ -30,6 +32,7 @@ from ..store.runner import Runner as StoreRunner
 from ..store.runner import ThreadRunner
 from ..store.sqlite import SqliteStore, open_store
 from .clock import Clock, FreshIds, SystemClock
+from .errors import HostHungError
 from .kernel import Kernel
 from .lifecycle import HostLife
 from .live import Bus
@@ -44,6 +47,7 @@ from .tools.runner import Runner as ToolRunner
 from .tools.spooling import BlobSpools
 
 _BLOB_THREADS: Final = 4
+_LEFT_POLL_S: Final = 0.02
 STOPPED_BY_HOST: Final = "host.shutdown"
 
 
@@ -122,6 +126,7 @@ async def open_host(settings: HostSettings, historian: Historian) -> AsyncGenera
     Raises:
         RootOwnedError: `root_owned`, with the pid and epoch of the live owner.
         AcknowledgedFactsMissingError: `acknowledged_facts_missing`.
+        HostHungError: `host_hung`, on leaving; the lock is kept until the process ends.
         CrashworthyError: As `store.sqlite.open_store`.
     """
     life = HostLife()
@@ -140,10 +145,14 @@ async def open_host(settings: HostSettings, historian: Historian) -> AsyncGenera
         except BaseException as error:  # noqa: BLE001 - raised again below
             # Raised again outside of the nursery, so that a caller's own error reaches it as it is.
             raised = error
+        hung = isinstance(life.state, machine.Failed)
         with trio.CancelScope(shield=True):
-            await store.aclose()
-        released = isinstance(life.state, machine.Draining)
-        life.move(machine.Released() if released else machine.Broke(released=True))
+            await store.aclose(hung=hung)
+        if isinstance(life.state, machine.Ready):
+            life.move(machine.Drain())  # Its workers could not be opened: it never served.
+        if not hung:
+            released = isinstance(life.state, machine.Draining)
+            life.move(machine.Released() if released else machine.Broke(released=True))
         service.cancel_scope.cancel()
     if raised is not None:
         raise raised
@@ -157,7 +166,11 @@ async def _recovered(
     ids: IdSource,
     historian: Historian,
 ) -> AsyncGenerator[Host]:
-    """Recover, serve while the caller works, and drain when it leaves, however it leaves."""
+    """Recover, serve while the caller works, and drain when it leaves, however it leaves.
+
+    Raises:
+        HostHungError: `host_hung`.
+    """
     life.move(machine.Owned(anchor=machine.Anchor.MATCHES))
     gone = store.proof is WorkersProof.GONE
     began = trio.current_time()
@@ -165,15 +178,20 @@ async def _recovered(
     recovery_ms = round((trio.current_time() - began) * 1000)
     life.move(machine.Recovered(trace=bool(recovery.trace)))
     raised: BaseException | None = None
+    left: tuple[str, ...] = ()
     async with _serving(settings, store, life, recovery, ids, historian) as host:
         decided = sum(len(done.decided) for done in recovery.trace)
         _note(host, OperationalKind.HOST_OPENED, recovery_ms=recovery_ms, decided=decided)
+        _tell_hung(host)
         try:
             yield host
         except BaseException as error:  # noqa: BLE001 - raised again below
             raised = error
-        await _drain(host)
-        _note(host, OperationalKind.HOST_CLOSED)
+        left = await _drain(host)
+        why = {} if raised is None else {"error": _code_of(raised)}
+        _note(host, OperationalKind.HOST_CLOSED, left=len(left), **why)
+    if left:
+        raise HostHungError(left=left) from raised
     if raised is not None:
         raise raised
 
@@ -226,7 +244,8 @@ async def _serving(
         in_place=store.tenure.check,
     )
     bus = Bus()
-    with closing(OperationalBook(root.operational, store.owner.epoch)) as operational:
+    book = OperationalBook(root.operational, store.owner.epoch, settings.connector)
+    with closing(book) as operational:
         async with (
             _tool_workers(settings, store, root) as workers,
             trio.open_nursery() as runs,
@@ -287,16 +306,57 @@ def _note(host: Host, kind: OperationalKind, **details: Json) -> None:
     host.operational.note("", host.settings.clock.now_ms(), kind, details)
 
 
-async def _drain(host: Host) -> None:
-    """Admit nothing more; stop what runs, and leave alone what waits for a person (ASK-3)."""
+def _code_of(error: BaseException) -> str:
+    return str(error.code) if isinstance(error, CrashworthyError) else type(error).__name__
+
+
+def _tell_hung(host: Host) -> None:
+    """Tell people that the shutdown of an owner before hung, and take its mark away (OWN-3)."""
+    assert host.store.tenure is not None
+    hung = read_hung(host.store.tenure.root)
+    if hung is not None:
+        left = ", ".join(hung.left)
+        _note(host, OperationalKind.HOST_HUNG, epoch=hung.epoch, pid=hung.pid, left=left)
+        clear_hung(host.store.tenure.root)
+
+
+async def _drain(host: Host) -> tuple[str, ...]:
+    """Admit nothing more; stop what runs, and leave alone what waits for a person (ASK-3).
+
+    Returns:
+        The operations that may still act when the host's patience was over; then the host has
+        failed, its mark is durable, and the lock is to be kept (OWN-3).
+    """
     host.life.move(machine.Drain())
     host.kernel.closing = True
     with trio.CancelScope(shield=True), trio.move_on_after(host.settings.grace_s):
-        for name in tuple(host.kernel.active):
-            if not host.waits(name):
-                # What cannot be written now, the next owner's recovery reads from the facts.
-                with suppress(StorageError, StorePoisonedError):
-                    await host.kernel.stop(name, STOPPED_BY_HOST)
+        async with trio.open_nursery() as stops:
+            for name, active in tuple(host.kernel.active.items()):
+                if host.waits(name):
+                    active.scope.cancel()  # Nothing is lost: it waits in its facts.
+                else:
+                    stops.start_soon(_stop, host, name)
+        while host.tools.left():  # noqa: ASYNC110 - a thread may outlive the loop it would tell
+            await trio.sleep(_LEFT_POLL_S)
+    left = host.tools.left()
+    if left:
+        await trio.to_thread.run_sync(_mark_hung, host, left)
+        host.life.move(machine.Hung())
+    return left
+
+
+async def _stop(host: Host, name: str) -> None:
+    # What cannot be written now, the next owner's recovery reads from the facts.
+    with suppress(StorageError, StorePoisonedError):
+        await host.kernel.stop(name, STOPPED_BY_HOST)
+
+
+def _mark_hung(host: Host, left: tuple[str, ...]) -> None:
+    """Leave the mark, if anything can be written: the lock is kept with and without it."""
+    assert host.store.tenure is not None
+    hung = HungOwner(epoch=host.store.owner.epoch, pid=os.getpid(), left=left)
+    with suppress(StorageError):
+        mark_hung(host.store.tenure.root, hung, probe=host.settings.probe)
 
 
 @attrs.frozen(kw_only=True)

@@ -4,7 +4,7 @@ import attrs
 
 from ..machines.lifecycles import host
 from ..machines.lifecycles.table import Refused
-from .errors import HostNotReadyError
+from .errors import HostRefusedError
 
 
 @attrs.define(eq=False)
@@ -22,11 +22,11 @@ class HostLife:
         """Take one step.
 
         Raises:
-            HostNotReadyError: `host_not_ready`, where the table refuses it; `state` says why.
+            HostRefusedError: The table's refusal: `host_not_ready`, `host_draining`, `host_closed`.
         """
         stepped = host.TABLE.step(self.state, seen)
         if isinstance(stepped, Refused):
-            raise HostNotReadyError(state=stepped.phase)
+            raise HostRefusedError(code=stepped.code, state=stepped.phase)
         self.state, row = stepped
         self.rows.append(row)
 
@@ -34,7 +34,7 @@ class HostLife:
         """Demand that work is admitted now.
 
         Raises:
-            HostNotReadyError: `host_not_ready`.
+            HostRefusedError: `host_not_ready`, `host_draining` or `host_closed`.
         """
         self.move(host.Admit())
 

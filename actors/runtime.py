@@ -197,7 +197,9 @@ class Runtime:
             AlreadyDecidedError: `already_decided`, with the first decision.
             AskClosedError: `ask_closed`, with the reason.
             AnswerMisfitsError: `answer_misfits`.
+            HostRefusedError: `host_draining`.
         """
+        self.host.life.admit()
         await self.host.people.answer(ask, decision, answers)
 
     async def stop(self, run: str, source: str = "user") -> Stopped:
@@ -215,6 +217,7 @@ class Runtime:
             RunUnknownError: `run_unknown`.
             UnitRefusedError: `run_not_waiting`.
         """
+        self.host.life.admit()
         await self.host.kernel.abandon(run)
 
     async def resume(self, run: str) -> "RunHandle":
@@ -411,6 +414,7 @@ class Session:
         Raises:
             UnitRefusedError: The refusals of the tables.
         """
+        self.runtime.host.life.admit()
         encode(text)
         try:
             await self.runtime.host.kernel.queue(self.id, Text(text=text), Intent.STEER)
@@ -425,6 +429,7 @@ class Session:
         Raises:
             StartConflictError: `start_conflict`, the key came with other words before.
         """
+        self.runtime.host.life.admit()
         encode(text)
         told = None if key is None else digest_json(Domain.INPUT, {"text": text})
         kernel = self.runtime.host.kernel
@@ -509,6 +514,7 @@ async def open_runtime(
         AcknowledgedFactsMissingError: `acknowledged_facts_missing`.
         WorkspaceUnusableError: `workspace_unusable`.
         RootNotApartError: `root_not_apart`, one of the two lies inside the other.
+        HostHungError: `host_hung`, on leaving: a function of a host tool still runs.
     """
     root = settings.root if host is None else host.root
     await trio.to_thread.run_sync(keep_apart, root, settings.workspace)

@@ -147,7 +147,7 @@ CRASH_CHECKS: Final = (
         reason="each host that meets what a death left, and each one that is cancelled, broken or"
         " left as it opens, recovers, works or drains, is over with the lock free; one that hangs"
         " is ended by the lab's clock and blamed. The row of a shutdown that hangs (HST.T12) is"
-        " taken by no host yet, so that no death can show what follows it",
+        " for functions in threads of the host, which no workload has: tests kill such a process",
     ),
 )
 

@@ -65,6 +65,7 @@ class OperationalKind(StrEnum):
 
     HOST_OPENED = "host_opened"  # a host is ready; how long it took
     HOST_CLOSED = "host_closed"  # a host has drained
+    HOST_HUNG = "host_hung"  # the shutdown of an owner before did not end (OWN-3)
     RUN_EXECUTED = "run_executed"  # a run is over or left, and how long this host worked on it
     REQUEST_TIMED = "request_timed"  # a model request, from its dispatch to its last event
     REQUEST_RETRIED = "request_retried"  # a request failed and is sent again
@@ -114,6 +115,7 @@ class OperationalBook:
 
     _path: Path
     _epoch: int
+    _connector: Connector = attrs.field(factory=Connector)
     lost: int = attrs.field(default=0, init=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _number: int = attrs.field(default=0, init=False)
@@ -148,7 +150,7 @@ class OperationalBook:
 
     def _write(self, run: str, row: Row) -> None:
         if self._connection is None:
-            self._connection = _open(self._path)
+            self._connection = _open(self._path, self._connector)
         fetch(self._connection, _INSERT, row)
         if self._number % _TRIM_EVERY == 0:
             fetch(self._connection, _TRIM, (RECORDS_MAX,))
@@ -220,7 +222,7 @@ def _shown(value: Json) -> Json:
     return text if len(text) <= TEXT_CHARS_MAX else f"{text[:TEXT_CHARS_MAX]}..."
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, connector: Connector) -> sqlite3.Connection:
     """Open the file, making it if there is none.
 
     Raises:
@@ -230,7 +232,7 @@ def _open(path: Path) -> sqlite3.Connection:
     """
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    connection = Connector(busy_ms=_BUSY_MS).connect(path, query="mode=rw")
+    connection = attrs.evolve(connector, busy_ms=_BUSY_MS).connect(path, query="mode=rw")
     try:
         _prepare(connection)
     except BaseException:

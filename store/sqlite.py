@@ -146,11 +146,15 @@ class SqliteStore:
         """
         return self.writer.submit_sync(work)
 
-    def close(self) -> None:
+    def close(self, *, hung: bool = False) -> None:
         """End the epoch, empty the WAL, let go of the lock; again does nothing.
 
         Where a worker of this epoch lives on, or the door can no longer be used, the epoch's record
         stays open, and its successor finds out what is proven (OWN-2).
+
+        Args:
+            hung: Something of this process may still act: the epoch stays open, and the lock is
+                kept until the process ends (OWN-3).
         """
         if self._closed:
             return
@@ -158,16 +162,17 @@ class SqliteStore:
         try:
             # What cannot be written now is what a successor would have to find out anyway.
             with suppress(CrashworthyError):
-                self._say_last_words()
+                if not hung:
+                    self._say_last_words()
             self.writer.close()
         finally:
-            self._let_go()
+            self._let_go(keep_lock=hung)
 
-    async def aclose(self) -> None:
+    async def aclose(self, *, hung: bool = False) -> None:
         """Carry out what is queued, then close as `close` does; again does nothing."""
         with anyio.CancelScope(shield=True):
             await self.writer.aclose_queue()
-            await self.writer.runner.run(self.close)
+            await self.writer.runner.run(lambda: self.close(hung=hung))
 
     def _say_last_words(self) -> None:
         """Record the end of this epoch, if nothing of it can act any more."""
@@ -175,11 +180,11 @@ class SqliteStore:
         if self.tenure is not None and clean and self.tenure.alone():
             self.writer.submit_sync(self.tenure.close_unit)
 
-    def _let_go(self) -> None:
+    def _let_go(self, *, keep_lock: bool) -> None:
         # The read connection goes last, so that SQLite leaves the side files where they are and
         # whoever only looks has to create none (STORE-10).
         self.reader.close()
-        if self.tenure is not None:
+        if self.tenure is not None and not keep_lock:
             self.tenure.release()
 
     def unit_of(self, order: Order[T]) -> Callable[[Txn], T]:

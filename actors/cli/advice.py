@@ -19,6 +19,10 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
             "Nothing is left to decide: `resume` goes on with it, `show` says if it was used."
         ),
         Code.ASK_UNKNOWN: "`pending` lists what is asked.",
+        Code.HOST_HUNG: (
+            "Nothing more is to be done: this process has let go of what could act, by ending."
+            " `show` says which calls are unknown."
+        ),
         Code.LOCK_REPLACED: "Somebody replaced owner.lock in the root; end the owner, then retry.",
         Code.NAME_AMBIGUOUS: "Write more of the id, or copy it whole.",
         Code.NEEDS_UPGRADE: "`run` upgrades the log, if it is told no --session.",

@@ -1,7 +1,7 @@
 """Each tool where it declares to run: in a worker, or in the host if only the host can load it."""
 
 import inspect
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Final, cast
 
 import attrs
@@ -31,9 +31,14 @@ class PlacedRunner:
     """Sends each order to the place that its tool declares (runner.Runner)."""
 
     workers: Runner
+    _left: set[str] = attrs.field(factory=set[str], init=False)
     _threads: trio.CapacityLimiter = attrs.field(
         factory=lambda: trio.CapacityLimiter(THREADS_MAX), init=False
     )
+
+    def left(self) -> tuple[str, ...]:
+        """Return the operations whose functions still run in threads of this process."""
+        return tuple(sorted(self._left))
 
     async def run(self, order: WorkOrder, audience: Audience) -> Ending:
         """Run one order; the kernel answers its own tools and never sends them here."""
@@ -51,9 +56,11 @@ class PlacedRunner:
         outlet = _HostOutlet(order=order)
         timeout_ms = order.tool.timeout_ms
         finish: Finish | None = None
-        with trio.move_on_after(float("inf") if timeout_ms is None else timeout_ms / 1000):
-            finish = await self._attempt(order, outlet)
-        outlet.closed = True
+        try:
+            with trio.move_on_after(float("inf") if timeout_ms is None else timeout_ms / 1000):
+                finish = await self._attempt(order, outlet)
+        finally:
+            outlet.closed = True
         abandoned = finish is None
         if finish is None:
             assert timeout_ms is not None
@@ -75,11 +82,25 @@ class PlacedRunner:
                 returned = await cast("Awaitable[object]", function(**arguments))
             else:
                 returned = await trio.to_thread.run_sync(
-                    lambda: function(**arguments), abandon_on_cancel=True, limiter=self._threads
+                    lambda: self._hold(outlet, lambda: function(**arguments)),
+                    abandon_on_cancel=True,
+                    limiter=self._threads,
                 )
         except Exception as error:  # noqa: BLE001 - foreign code; its exception is its result
             return explain(error)
         return conclude(returned)
+
+    def _hold(self, outlet: "_HostOutlet", work: Callable[[], object]) -> object:
+        """Call a function in its thread, and know for as long as it runs that it does.
+
+        A thread that comes to it after its call was given up finds the outlet closed, and calls
+        nothing: so whoever gave up and then asks what is left is told all of it.
+        """
+        self._left.add(outlet.order.operation)
+        try:
+            return None if outlet.closed else work()
+        finally:
+            self._left.discard(outlet.order.operation)
 
 
 @attrs.define(eq=False, kw_only=True)

@@ -158,6 +158,10 @@ async def _come_late(life: Life, idle: Session) -> None:
         await idle.send("too late")
     with suppress(CrashworthyError):
         await runtime.resume(asked.run)
+    with suppress(CrashworthyError):
+        await runtime.answer(asked.ask, AnswerDecision.ALLOW)
+    with suppress(CrashworthyError):
+        await idle.follow_up("too late")
 
 
 async def _give_up(life: Life) -> None:

@@ -123,6 +123,7 @@ class Code(StrEnum):
     HOST_NOT_READY = "host_not_ready"  # the host is still opening or recovering
     HOST_DRAINING = "host_draining"  # the host admits nothing more
     HOST_CLOSED = "host_closed"  # the host has ended
+    HOST_HUNG = "host_hung"  # the shutdown did not end; the lock is kept until the process does
 
     # --- recovery and continuation ---
 
