@@ -20,7 +20,7 @@ _ADD: Final = (
     " device, inode) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _NEWEST: Final = (
-    "SELECT pid, boot_id, started, device, inode FROM lease WHERE event = 'open'"
+    "SELECT event, pid, boot_id, started, device, inode FROM lease WHERE event != 'gone'"
     " ORDER BY number DESC LIMIT 1"
 )
 _ROOT: Final = "SELECT root_id FROM root"
@@ -75,8 +75,10 @@ def name_root(txn: Txn, root_id: str) -> None:
 
 
 def recorded_owner(txn: Txn) -> LockHeld | None:
-    """Return what the newest opening says of its process and lock file."""
-    for pid, boot, started, device, inode in txn.run(_NEWEST):
+    """Return what the newest opening says of its process and lock file, unless it was closed."""
+    for event, pid, boot, started, device, inode in txn.run(_NEWEST):
+        if event == "close":
+            return None  # Its owner wrote that as its last word; the process may live on.
         process = ProcessIdentity(pid=integer(pid), boot_id=text(boot), started=text(started))
         return LockHeld(process=process, device=int(text(device)), inode=int(text(inode)))
     return None

@@ -88,6 +88,10 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
             module="crashworthy.actors.cli.at",
             summary="show any past moment",
         ),
+        "doctor": Command(
+            module="crashworthy.actors.cli.doctor",
+            summary="say what a log needs from a person; quick, changes nothing unless told to",
+        ),
         "verify": Command(
             module="crashworthy.actors.cli.verify",
             summary="check a state root or a log; changes nothing",

@@ -10,8 +10,8 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
     {
         Code.ACKNOWLEDGED_FACTS_MISSING: (
             "`verify` says more. Restore a backup of everything but root.json into the root; or"
-            " accept the loss, for which there is no command yet: open the root once from Python"
-            " with Settings(accept_loss=True), which closes every open run, its calls unknown."
+            " accept the loss with `doctor --accept-loss`, which closes every open run, its calls"
+            " unknown."
         ),
         Code.APPROVAL_REFUSED: "Run it with --approve ask, and decide.",
         Code.ASK_CLOSED: "Nothing is left to decide; `show` says how it went on.",
@@ -32,8 +32,8 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
         Code.ORDINAL_UNKNOWN: "`events` lists the ordinals.",
         Code.PROFILE_DRIFT: "Resume it with the options it was started with, or `abandon` it.",
         Code.ROOT_COPIED: (
-            "Use the original. Looking at a copy works; making it a root of its own is not offered"
-            " yet."
+            "Use the original, or make this one the root from now on: `doctor --adopt`. Looking"
+            " works meanwhile."
         ),
         Code.ROOT_MARKER_INVALID: (
             "Name a state root; a new one is made in a directory that is empty or not there."
@@ -42,8 +42,8 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
         Code.ROOT_OWNED: "Wait until that process ends, or stop it; looking works meanwhile.",
         Code.ROOT_PERMISSIONS: "Take it from everybody else: chmod -R go= on the root.",
         Code.ROOT_REPLACED: (
-            "Put the marker file back that was made there, not a copy of it. Looking works; making"
-            " this a root of its own is not offered yet."
+            "Put the marker file back that was made there, not a copy of it; or say that this is"
+            " the root from now on: `doctor --adopt`. Looking works meanwhile."
         ),
         Code.ROOT_UNUSABLE: "Name another directory, or make the one above it.",
         Code.RUN_NOT_WAITING: "`show` says where the run stands; `run` starts the next turn.",

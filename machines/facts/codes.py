@@ -244,6 +244,7 @@ class Code(StrEnum):
     ASSERTS_DISABLED = "asserts_disabled"  # started with -O: invariants would not be checked
     COMMAND_UNAVAILABLE = "command_unavailable"  # this build has no such command
     TOOLS_UNAVAILABLE = "tools_unavailable"  # --tools names no tool that can be imported
+    NOT_CONFIRMED = "not_confirmed"  # only a person may say so, and none did
     NAME_AMBIGUOUS = "name_ambiguous"  # the beginning of an id that fits several
     ORDINAL_UNKNOWN = "ordinal_unknown"  # the log does not go that far
     EXAMPLE_UNUSABLE = "example_unusable"  # the example cannot be made or run here

@@ -88,8 +88,8 @@ EXPLANATIONS: Final[Mapping[Park, Explanation]] = MappingProxyType(
         ),
         Park.ACKNOWLEDGED_FACTS_MISSING: _why(
             "Facts that had been acknowledged are gone from the database.",
-            "Restore a backup; or accept the loss from Python (Settings.accept_loss), and every"
-            " open run is closed with its calls unknown.",
+            "Restore a backup; or accept the loss (`doctor --accept-loss`), and every open run is"
+            " closed with its calls unknown.",
         ),
     }
 )
