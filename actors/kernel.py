@@ -280,7 +280,8 @@ class Kernel:
         except UnitRefusedError:
             # Somebody else moved the run on: a stop, an end. Its facts say what happened.
             return None
-        except (StorageError, StoreOnProbationError):
+        except (StorageError, StoreOnProbationError) as error:
+            actor.pen.note(OperationalKind.STORE_FAILED, code=str(error.code))
             return RunEnded(status=RunStatus.FAILED, failure=RunFailure.STORAGE)
         except (StorePoisonedError, CommitOutcomeUnknownError, StoreClosedError, LockReplacedError):
             raise

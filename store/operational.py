@@ -70,6 +70,7 @@ class OperationalKind(StrEnum):
     REQUEST_TIMED = "request_timed"  # a model request, from its dispatch to its last event
     REQUEST_RETRIED = "request_retried"  # a request failed and is sent again
     STORE_RETRIED = "store_retried"  # the environment refused a fact, which is tried again
+    STORE_FAILED = "store_failed"  # the environment refused a fact, and the run ends for it
     TOOL_TIMED = "tool_timed"  # a tool, from its dispatch to its ending
     LATE_ERROR = "late_error"  # a backend failed behind its stated finish (RUN-2)
     INTERNAL_ERROR = "internal_error"  # a mistake of ours ended a run

@@ -16,7 +16,7 @@ from crashworthy.actors.backends.wrapped import WrappedBackend
 from crashworthy.actors.runtime import RunHandle, Runtime
 from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.model import Outcome
-from crashworthy.machines.facts.vocabulary import Failure, Kind, RunStatus
+from crashworthy.machines.facts.vocabulary import Failure, Kind, RunFailure, RunStatus
 from crashworthy.store.audit.report import Status
 from crashworthy.store.journal.orders import Append
 from crashworthy.store.operational import OperationalKind, OperationalRecord, read_operational
@@ -103,6 +103,15 @@ def test_fact_that_found_no_room_at_first_is_told(scene: Scene) -> None:
 
     told = details(scene, OperationalKind.STORE_RETRIED, "code", "over")
     assert told == [["storage_full", False], ["storage_full", True]]
+
+
+def test_run_that_ends_for_want_of_room_says_which_code_that_was(scene: Scene) -> None:
+    scene.intrude["dispatch"] = full
+
+    scene.turn([call("bump")])
+
+    assert scene.end().failure is RunFailure.STORAGE
+    assert details(scene, OperationalKind.STORE_FAILED, "code") == [["storage_full"]]
 
 
 @pytest.mark.proves("LOG-10")
