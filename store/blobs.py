@@ -14,7 +14,7 @@ import attrs
 from ..machines.facts.digests import Domain, digest, digest_chunks, is_digest
 from ..machines.facts.ids import BlobId
 from .errors import BlobAlteredError, BlobMissingError, file_step
-from .platform import full_sync, sync_directory
+from .platform import full_sync, make_directory, sync_directory
 from .probe import Probe, no_probe
 
 CHUNK_BYTES: Final = 256 * 1024
@@ -56,6 +56,7 @@ class BlobStore:
     probe: Probe = no_probe
     in_place: Callable[[], None] = _anywhere
     _written: int = attrs.field(init=False, default=0)
+    _durable: set[Path] = attrs.field(init=False, factory=set[Path])
 
     def put(self, data: bytes) -> BlobRef:
         """Store `data` and return its reference once it is durable.
@@ -88,9 +89,9 @@ class BlobStore:
         """
         self.in_place()
         with file_step("blob"):
-            _make_directory(self.place)
+            self.make_directory(self.place)
             aside = self.place / _ASIDE
-            _make_directory(aside)
+            self.make_directory(aside)
             path, fd = self._create(aside)
         return BlobWriter(store=self, path=path, fd=fd)
 
@@ -183,6 +184,16 @@ class BlobStore:
             except FileExistsError:
                 continue
 
+    def make_directory(self, path: Path) -> None:
+        """Create a directory of this store, and sync its name once, whoever made it.
+
+        Raises:
+            OSError: It cannot be made durable.
+        """
+        if path not in self._durable or not path.is_dir():
+            make_directory(path)
+            self._durable.add(path)
+
     def keep(self, path: Path, fd: int, size_bytes: int) -> BlobRef:
         """Give a file that was written aside its name, durably; its writer calls this."""
         with file_step("blob"):
@@ -197,7 +208,7 @@ class BlobStore:
     def _publish(self, path: Path, fd: int, target: Path) -> None:
         full_sync(fd)
         self.probe("blob.synced")
-        _make_directory(target.parent)
+        self.make_directory(target.parent)
         # Also over an unnamed file of this name: nothing says that one was ever synced.
         path.rename(target)
         self.probe("blob.renamed")
@@ -268,10 +279,3 @@ def _pieces(fd: int) -> Generator[bytes]:
     while piece := os.pread(fd, CHUNK_BYTES, offset):
         offset += len(piece)
         yield piece
-
-
-def _make_directory(path: Path) -> None:
-    """Create a private directory durably, unless it is there."""
-    if not path.is_dir():
-        path.mkdir(mode=0o700, exist_ok=True)
-        sync_directory(path.parent)

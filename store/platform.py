@@ -69,6 +69,25 @@ def sync_directory(path: Path) -> None:
         os.close(fd)
 
 
+def make_directory(path: Path) -> None:
+    """Create a private directory with a durable name, or make the name durable if it is there.
+
+    Whoever made it may have been killed, or met an error, before its name was synced; then all that
+    is synced in it is lost with it. Who may not write in the directory above gave no name there.
+    """
+    path.mkdir(mode=0o700, exist_ok=True)
+    if os.access(path.parent, os.W_OK):
+        sync_directory(path.parent)
+
+
+def make_directories(path: Path) -> None:
+    """Do as `make_directory` for a directory and for those above it."""
+    above = path.parent
+    if above != path and (not above.is_dir() or os.access(above.parent, os.W_OK)):
+        make_directories(above)
+    make_directory(path)
+
+
 def boot_id() -> str:
     """Return an id that changes with each boot of the machine."""
     if _MACOS:

@@ -4,8 +4,12 @@
 `pytest --hypothesis-profile=deep`. And no test names a clock that pytest-trio would not use.
 """
 
+import os
+
 import pytest
 from hypothesis import settings
+
+from crashworthy.store import platform
 
 # No deadlines: on a busy two-core machine they measure the neighbours, not the code.
 settings.register_profile(
@@ -17,6 +21,18 @@ settings.register_profile(
 settings.load_profile("ci")
 
 _CLOCKS = frozenset(("autojump_clock", "mock_clock"))
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the inodes of whatever the store syncs from here on; nothing really is."""
+    inodes: list[int] = []
+
+    def note(fd: int) -> None:
+        inodes.append(os.fstat(fd).st_ino)
+
+    monkeypatch.setattr(platform, "full_sync", note)
+    return inodes
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 import attrs
 
 from ...machines.facts.codes import Code, CrashworthyError
+from ...store.platform import make_directories
 
 _NAME_CHARS_MAX: Final = 32
 _DIGEST_CHARS: Final = 16
@@ -92,13 +93,15 @@ def root_name(workspace: Path) -> str:
 def prepare(place: Place) -> None:
     """Make the directories above a default root; the root itself is made by its owner.
 
+    Their names are durable with that, or a power loss would take them, and all logs with them.
+
     Raises:
         RootUnusableError: `root_unusable`.
     """
     check_kind(place)
     parent = place.root.parent
     if "--root" not in place.given:
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(parent)
     elif not parent.is_dir():
         raise RootUnusableError(path=str(place.root), reason=f"there is no directory {parent}")
 

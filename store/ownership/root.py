@@ -11,7 +11,7 @@ import attrs
 from ...machines.facts.codes import CrashworthyError
 from ...machines.facts.ids import RootId
 from ..errors import StoreNotFoundError, file_step
-from ..platform import boot_id, sync_directory
+from ..platform import boot_id, make_directory
 from ..probe import Probe, no_probe
 from .errors import RootCopiedError, RootPermissionsError, RootReplacedError
 from .marker import check_binding, is_vacant, making, read_marker, write_marker
@@ -80,7 +80,8 @@ def open_root(
         StorageError: `storage_*`.
     """
     if new_root_id is not None and is_vacant(path):
-        _make_directory(path)
+        with file_step("root"):
+            make_directory(path)
         check_private(path)
         with making(path):
             if is_vacant(path):
@@ -169,10 +170,3 @@ def _check_private(path: Path, status: os.stat_result, *, directory: bool) -> No
         return
     found = f"{stat.filemode(status.st_mode)} uid={status.st_uid}"
     raise RootPermissionsError(path=str(path), found=found)
-
-
-def _make_directory(path: Path) -> None:
-    with file_step("root"):
-        if not path.is_dir():
-            path.mkdir(mode=0o700, exist_ok=True)
-            sync_directory(path.parent)

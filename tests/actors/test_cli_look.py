@@ -10,7 +10,7 @@ import pytest
 from crashworthy.actors.cli import COMMANDS
 from crashworthy.actors.cli.advice import ADVICE
 from crashworthy.actors.cli.at import VIEWS
-from crashworthy.actors.cli.place import find_place, root_name, state_directory
+from crashworthy.actors.cli.place import find_place, prepare, root_name, state_directory
 from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.codes import Code
 
@@ -162,6 +162,20 @@ def test_refusal_is_one_json_object_where_json_was_asked_for(tmp_path: Path) -> 
 
 
 # --- where a log lies ---
+
+
+@pytest.mark.proves("CRASH-4")
+def test_names_of_all_directories_above_a_default_root_are_durable(
+    tmp_path: Path, synced: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A root whose own name is synced is lost all the same with a directory above it."""
+    state = tmp_path / "local" / "state"
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    place = find_place(None, tmp_path)
+    prepare(place)
+    assert place.root.parent.is_dir()
+    above = (tmp_path, tmp_path / "local", state)
+    assert {directory.stat().st_ino for directory in above} <= set(synced)
 
 
 def test_state_directory_follows_each_platforms_convention() -> None:

@@ -1,5 +1,6 @@
 """A blob is whole, durable before it is named, and verified when it is read."""
 
+import errno
 import hashlib
 import stat
 import struct
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crashworthy.machines.facts.ids import BlobId
+from crashworthy.store import platform
 from crashworthy.store.blobs import CHUNK_BYTES, BlobRef, BlobStore
-from crashworthy.store.errors import BlobAlteredError, BlobMissingError
+from crashworthy.store.errors import BlobAlteredError, BlobMissingError, StorageIoError
 
 from .conftest import StartChild
 
@@ -93,6 +95,43 @@ def test_stored_blob_is_taken_as_durable_when_a_fact_names_it(
     blobs.put_stream([b"da", b"ta"])
     assert names.steps == STEPS
     assert list((blobs.place / "aside").iterdir()) == []
+
+
+@pytest.mark.proves("CRASH-4")
+def test_directories_of_a_killed_owner_are_synced_once_by_its_successor(
+    names: Names, tmp_path: Path, synced: list[int]
+) -> None:
+    """It may have made them and not come to sync their names; the blob would go with them."""
+    place = tmp_path / "blobs"
+    ref = names.store(place).put(b"hello")
+    directory = names.store(place).path_of(ref.blob).parent
+    successor = names.store(place)
+
+    synced.clear()
+    successor.put(b"hello")
+    first = set(synced)
+    synced.clear()
+    successor.put(b"hello")
+
+    assert {path.stat().st_ino for path in (tmp_path, place, directory)} <= first
+    assert tmp_path.stat().st_ino not in synced
+    assert place.stat().st_ino not in synced
+    assert directory.stat().st_ino in synced
+
+
+def test_directory_whose_sync_failed_is_synced_when_the_blob_is_tried_again(
+    blobs: BlobStore, tmp_path: Path, synced: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_fd: int) -> None:
+        raise OSError(errno.EIO, "planted")
+
+    with monkeypatch.context() as sick:
+        sick.setattr(platform, "full_sync", failing)
+        with pytest.raises(StorageIoError):
+            blobs.put(b"hello")
+    assert (tmp_path / "blobs").is_dir()
+    blobs.put(b"hello")
+    assert tmp_path.stat().st_ino in synced
 
 
 def test_named_blob_is_written_again_when_its_file_is_gone_or_short(

@@ -221,3 +221,27 @@ def test_marker_names_its_own_inode(made: Path) -> None:
     binding = marker.read_marker(made)
     assert binding.marker_inode == (made / "root.json").stat().st_ino
     assert binding.directory_inode == made.stat().st_ino
+
+
+@pytest.mark.proves("CRASH-4")
+def test_directory_that_was_there_already_is_synced_into_the_one_above(
+    path: Path, synced: list[int]
+) -> None:
+    """Who made it may have been killed before its name was durable; all facts would go with it."""
+    path.mkdir(mode=0o700)
+    open_root(path, new_root_id=new_id)
+    assert path.parent.stat().st_ino in synced
+
+
+def test_directory_above_in_which_this_user_gives_no_names_is_left_alone(
+    path: Path, synced: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An administrator made the root there; it may not even be possible to open what is above."""
+    path.mkdir(mode=0o700)
+
+    def refuse(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(os, "access", refuse)
+    open_root(path, new_root_id=new_id)
+    assert path.parent.stat().st_ino not in synced
