@@ -115,7 +115,7 @@ class _Judge:
     def hold(self) -> None:
         """Hold the root, what it shows, and the world outside against what was promised."""
         facts = facts_of(self.root)
-        self.findings += broken(self.root, (), behind=False)
+        self.findings += broken(self.root, ())
         self.findings += unverified(self.root)
         self.findings += unexplained(
             facts, shown=self.ruin.shown, effects=(), workspace=Path(self.ruin.workspace)

@@ -6,9 +6,12 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final, Never, Protocol
 
 import attrs
 
@@ -87,6 +90,14 @@ class Forking:
         """Fork, do the step in the child and wait for it.
 
         Raises:
+            ZygoteNotCleanError: `zygote_not_clean`.
+        """
+        return self.fork(partial(perform, order, self._workload), Path(order.home) / "log")
+
+    def fork(self, act: Callable[[], None], log: Path) -> Ending:
+        """Fork, act in the child with its output in `log`, and wait for it.
+
+        Raises:
             ZygoteNotCleanError: `zygote_not_clean`; a SQLite connection must not be carried over
                 a fork, and a thread is not (CRASH-1).
         """
@@ -95,20 +106,23 @@ class Forking:
             raise ZygoteNotCleanError(threads=threads, connections=len(self._connections))
         child = os.fork()
         if child == 0:
-            self._be_child(order)
+            _be_child(act, log)
         return _ending(os.waitpid(child, 0)[1])
 
-    def _be_child(self, order: Order) -> None:
-        status = 1
-        try:
-            redirect_output(str(Path(order.home) / "log"))
-            perform(order, self._workload)
-            status = 0
-        finally:
-            # Not even an exception may reach the parent's code: the child is a copy of it.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+
+def _be_child(act: Callable[[], None], log: Path) -> Never:
+    status = 1
+    try:
+        redirect_output(str(log))
+        act()
+        status = 0
+    except Exception:  # noqa: BLE001  # told in the log, and by the status
+        traceback.print_exc()
+    finally:
+        # Not even an exception may reach the parent's code: the child is a copy of it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 @attrs.frozen

@@ -34,10 +34,16 @@ from .matrix import (
     scratch_base,
 )
 from .pages import as_html, as_json, as_junit
+from .power import report as power_report
+from .power import running
+from .power.losses import ImageUnknownError, parse_key
+from .power.planning import EXTENTS, Extent
+from .power.recorder import RecorderUnavailableError
+from .power.recording import RecordingFailedError
 from .report import as_text
 from .workload import BUILT_IN, WorkloadUnknownError
 
-CLEAN, BROKEN, USAGE = 0, 1, 2
+CLEAN, BROKEN, USAGE, ENVIRONMENT = 0, 1, 2, 3
 _LINE_S: Final = 15.0
 """Seconds between two lines of progress where nobody watches."""
 
@@ -51,7 +57,10 @@ class DeathUnknownError(CrashworthyError):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0 clean, 1 broken or unreached, 2 usage."""
+    """Run the command and return its exit code.
+
+    0 is clean, 1 broken or unreached, 2 wrong usage, 3 that nothing can be checked here.
+    """
     try:
         parser = _parser()
         options = parser.parse_args(argv, namespace=_Options())
@@ -60,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USAGE
     if options.moments is not None:
         return _moments(options)
+    if options.power is not None:
+        return _power(options)
     plan = options.plan()
     try:
         if options.list_only:
@@ -83,6 +94,7 @@ def _tell(error: CrashworthyError) -> None:
 class _Options(argparse.Namespace):
     workload: str
     moments: int | None
+    power: int | None
     profile: str
     seed: int
     jobs: int
@@ -103,6 +115,18 @@ class _Options(argparse.Namespace):
             jobs=self.jobs,
             mode=Mode(self.mode),
             shard=self.shard,
+            seconds_max=self.seconds_max,
+        )
+
+    def power_course(self) -> running.Course:
+        extent = EXTENTS[self.profile]
+        return running.Course(
+            workload=self.workload or running.DEFAULT_WORKLOAD,
+            profile=self.profile,
+            extent=Extent(images=self.power or extent.images, kills_each=extent.kills_each),
+            seed=self.seed,
+            shard=self.shard,
+            jobs=self.jobs,
             seconds_max=self.seconds_max,
         )
 
@@ -132,6 +156,16 @@ def _parser() -> argparse.ArgumentParser:
         help="kill the demo's host, with real workers, at N random moments instead; without N as "
         "many as the profile says. Each has a seed of its own, which repeats it: the same delay "
         "behind the same fact; what the processes do within the delay is not repeated",
+    )
+    add(
+        "--power",
+        type=_positive,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="record every write and sync of a workload instead (by default of "
+        f"{running.DEFAULT_WORKLOAD}), lose or tear what was not synced, and open N of such disks; "
+        "without N as many as the profile says. Needs Linux and a C compiler",
     )
     add(
         "--profile",
@@ -164,13 +198,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(parser: argparse.ArgumentParser, options: _Options) -> None:
     """End the command as used wrongly where its options do not go together."""
-    if not options.workload and options.moments is None:
-        parser.error("name a --workload, or ask for --moments")
-    if options.moments is not None:
-        refuse_reports(parser, options, ("junit", "html"), "--moments writes JSON only")
-    elif options.at or options.list_only:
+    modes = {"--moments": options.moments, "--power": options.power}
+    asked = [word for word, number in modes.items() if number is not None]
+    if not options.workload and not asked:
+        parser.error("name a --workload, or ask for --moments or --power")
+    if len(asked) > 1:
+        parser.error(f"{' and '.join(asked)} are two runs")
+    if asked:
+        refuse_reports(parser, options, ("junit", "html"), f"{asked[0]} writes JSON only")
+    if options.moments is None and (options.at or options.list_only):
         forms = ("json", "junit", "html")
-        refuse_reports(parser, options, forms, "only a whole matrix writes a report")
+        refuse_reports(parser, options, forms, "only a whole run writes a report")
     check_reports(parser, options)
 
 
@@ -217,6 +255,50 @@ def _moments(options: _Options) -> int:
     return CLEAN if all(killing.clean for killing in killings) else BROKEN
 
 
+def _power(options: _Options) -> int:
+    """Take the power away, or tell what would be tried, or try one image again."""
+    course = options.power_course()
+    try:
+        if options.list_only:
+            return _list_images(course)
+        if options.at:
+            return _lose_power_at(course, options.at)
+        report = running.run_power(course, progress=shown_on(sys.stderr, "images"))
+    except (WorkloadUnknownError, ImageUnknownError) as error:
+        _tell(error)
+        return USAGE
+    except RecordingFailedError as error:
+        _tell(error)
+        return BROKEN
+    except RecorderUnavailableError as error:
+        _tell(error)
+        return ENVIRONMENT
+    print(power_report.as_text(report), end="", file=words(options))
+    write_report(options, "json", power_report.as_json(report))
+    return CLEAN if report.clean else BROKEN
+
+
+def _list_images(course: running.Course) -> int:
+    with running.recorded(course, running.by_profile(course)) as session:
+        for key in session.images():
+            print(key)
+        return BROKEN if session.findings else CLEAN
+
+
+def _lose_power_at(course: running.Course, key: str) -> int:
+    """Make one image again; its files are kept as the judge left them."""
+    parsed = parse_key(key)
+    base = Path(tempfile.mkdtemp(prefix="crashlab-at-", dir=scratch_base()))
+    verdict = running.judge_one(course, parsed, base)
+    print(f"image {verdict.key}: {verdict.lost} of {verdict.pending} unsynced changes lost")
+    print(f"  {verdict.acknowledged} acknowledgements before it, {verdict.facts} facts in it")
+    for one in verdict.findings:
+        print(f"BROKEN {one.promise}: {one.detail}")
+    print("clean" if not verdict.findings else "NOT clean")
+    print(f"files: {base}")
+    return CLEAN if not verdict.findings else BROKEN
+
+
 def _list(plan: Plan) -> int:
     rehearsal = rehearse(plan)
     for point in rehearsal.points:
@@ -253,7 +335,7 @@ def _told(outcome: Outcome, death: Death) -> str:
     return "\n".join([*lines, "clean" if not outcome.violations else "NOT clean"]) + "\n"
 
 
-def shown_on(stream: TextIO) -> Callable[[Progress], None]:
+def shown_on(stream: TextIO, what: str = "deaths") -> Callable[[Progress], None]:
     """Return what shows progress: one line of a terminal, or a new line now and then elsewhere.
 
     Who reads a log of a job that runs for minutes wants to know that it lives; a short job says
@@ -265,7 +347,7 @@ def shown_on(stream: TextIO) -> Callable[[Progress], None]:
 
         def keep(now: Progress) -> None:
             end = "\n" if now.done == now.total else ""
-            stream.write(f"\x1b[2K\r{_progress_line(now)} {end}")
+            stream.write(f"\x1b[2K\r{_progress_line(now, what)} {end}")
             stream.flush()
 
         return keep
@@ -274,12 +356,12 @@ def shown_on(stream: TextIO) -> Callable[[Progress], None]:
     def add(now: Progress) -> None:
         if now.seconds - told_s[0] >= _LINE_S:
             told_s[0] = now.seconds
-            stream.write(f"{_progress_line(now)}\n")
+            stream.write(f"{_progress_line(now, what)}\n")
             stream.flush()
 
     return add
 
 
-def _progress_line(now: Progress) -> str:
+def _progress_line(now: Progress, what: str) -> str:
     rate = now.done / max(now.seconds, 0.001)
-    return f"{now.done}/{now.total} deaths, {now.violations} violations, {rate:.0f}/s"
+    return f"{now.done}/{now.total} {what}, {now.violations} violations, {rate:.0f}/s"

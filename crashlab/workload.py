@@ -20,11 +20,18 @@ from .turnstile import Door, Turnstile
 
 @attrs.frozen(kw_only=True)
 class Promise:
-    """One invariant: an id that findings quote, what holds, and the harm if it does not."""
+    """One invariant: an id that findings quote, what holds, and the harm if it does not.
+
+    Attributes:
+        outlives_power: Whether it is demanded after a power loss, too. Not what is about bytes that
+            are written without a sync and outlive a killed process alone; nor what is about files
+            outside of the root, which come to lie in another place with each crash image.
+    """
 
     id: str
     claim: str
     why: str
+    outlives_power: bool = True
 
 
 @attrs.frozen(kw_only=True)
@@ -151,6 +158,7 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "store": "crashworthy.crashlab.workloads.store:store_workload",
         "accepted_loss": "crashworthy.crashlab.workloads.store:accepted_loss",
+        "checkpoints": "crashworthy.crashlab.workloads.checkpoints:checkpoints_workload",
         "text_turn": "crashworthy.crashlab.workloads.runtime:text_turn",
         "parallel_tools": "crashworthy.crashlab.workloads.runtime:parallel_tools",
         "approval": "crashworthy.crashlab.workloads.runtime:approval",

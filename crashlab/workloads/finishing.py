@@ -21,7 +21,8 @@ from .stagehand import SESSIONS, WIRE_PART, Stagehand
 from .teller import NO_DIGEST, Teller
 
 LATER: Final = 1_000
-"""Runs and facts of the finish are numbered from here, beside those of any half-told script."""
+"""Runs and facts of a finish are numbered from a multiple of this, beside those of any half-told
+script, and of a finish that died."""
 
 
 def finish_all(hand: Stagehand) -> Sequence[Finding]:
@@ -31,10 +32,11 @@ def finish_all(hand: Stagehand) -> Sequence[Finding]:
     """
     recovered(hand)
     hand.blob(WIRE_PART)
+    past = LATER * (hand.store.heads.now.ordinal + 1)
     for session in SESSIONS:
         if not hand.store.read(partial(_is_known, session=session)) and session != SESSIONS[0]:
             break
-        teller = hand.teller(session, LATER)
+        teller = hand.teller(session, past)
         started = hand.unit("open_session", teller.open_session(key=session))
         assert started.session == session
         _end_open_run(hand, teller)
@@ -42,9 +44,8 @@ def finish_all(hand: Stagehand) -> Sequence[Finding]:
         hand.request(teller.request(1))
         hand.unit("settle_step", writers.settle_step(teller.text(), teller.settled(Finish.STOP)))
         hand.unit("end_run", EndRun(end=teller.completed()))
-    with hand.stage.writer("close"):
-        left = [*hand.store.read(unfinished_runs), *hand.store.read(startless_claims)]
-        hand.store.close()
+    left = [*hand.store.read(unfinished_runs), *hand.store.read(startless_claims)]
+    hand.close()
     return [Finding(promise=NOTHING_STAYS.id, detail=f"{name} is open") for name in left]
 
 

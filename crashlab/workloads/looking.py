@@ -31,7 +31,6 @@ from ..workload import Finding, Observation, Promise
 from .later_owners import ZOMBIE_FACT
 from .promised import (
     ACKED_IS_DURABLE,
-    ANCHORED,
     DURABLE_BEFORE,
     FENCED,
     NEVER_UNSTARTED,
@@ -59,13 +58,12 @@ def seen(path: Path) -> Observation:
     )
 
 
-def broken(path: Path, acks: Sequence[str], *, behind: bool) -> list[Finding]:
+def broken(path: Path, acks: Sequence[str]) -> list[Finding]:
     """Return every promise that the root breaks.
 
     Args:
         path: The root, after a recovery.
         acks: What was acknowledged.
-        behind: Whether the anchor was behind the acknowledged head when the owner died.
     """
     with _looking(path) as look:
         if look is None:
@@ -80,7 +78,6 @@ def broken(path: Path, acks: Sequence[str], *, behind: bool) -> list[Finding]:
             *_findings(REPAIR_REACHES_NOBODY, _repaired_requests(facts)),
         ]
     found.extend(_findings(FENCED, [f.place.id for f in facts if f.place.id == ZOMBIE_FACT]))
-    found.extend(_findings(ANCHORED, ["behind what was acknowledged"] if behind else []))
     return found
 
 
@@ -140,7 +137,7 @@ def _lost(look: _Look, facts: Sequence[Stored], acks: Sequence[str]) -> list[str
 
     def holds(word: str, *told: str) -> bool:
         match word:
-            case "head":
+            case "head" | "anchored":
                 return int(told[0]) == 0 or chains.get(int(told[0])) == told[1]
             case "epoch":
                 return look.view.lease().epoch >= int(told[0])

@@ -43,6 +43,7 @@ ANCHORED: Final = Promise(
     id="STORE.I8",
     claim="What was acknowledged is anchored outside the database before its caller is answered.",
     why="Commits that a damaged WAL drops would go unnoticed (STORE-9a).",
+    outlives_power=False,
 )
 REPAIR_REACHES_NOBODY: Final = Promise(
     id="STORE.I9",
@@ -53,6 +54,11 @@ NOTHING_STAYS: Final = Promise(
     id="STORE.I10",
     claim="After any death every session can be brought to rest and used again.",
     why="A root that is whole but stuck helps nobody.",
+)
+ANCHOR_SYNCED: Final = Promise(
+    id="STORE.I11",
+    claim="What a checkpoint or a close left behind is anchored for good.",
+    why="The WAL that held it is overwritten; nothing else would tell that it was lost (STORE-9a).",
 )
 
 PROMISES: Final = (
@@ -66,4 +72,5 @@ PROMISES: Final = (
     ANCHORED,
     REPAIR_REACHES_NOBODY,
     NOTHING_STAYS,
+    ANCHOR_SYNCED,
 )

@@ -89,7 +89,7 @@ class RuntimeWorkload:
         heads = [ack for ack in told if not ack.startswith(_SHOWN)]
         log = log_of(root)
         wrong = [
-            *broken(root, heads, behind=False),
+            *broken(root, heads),
             *unverified(root),
             *unexplained(
                 [fact.event for fact in log],

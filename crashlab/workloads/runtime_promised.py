@@ -42,6 +42,7 @@ FILES_ARE_WHOLE: Final = Promise(
     id="RUNTIME.I6",
     claim="A file holds a whole old or new content that agrees with the log, and no leftovers.",
     why="Half a file is worse than none, and a view that lies about it is worse still (OP-6).",
+    outlives_power=False,
 )
 NEXT_TURN_WORKS: Final = Promise(
     id="RUNTIME.I7",

@@ -64,6 +64,18 @@ class Stagehand:
             self.store = self.open(self.stage.root, self.stage.host, host)
         self.stage.ack(f"epoch {self.store.owner.epoch}")
 
+    def checkpoint(self) -> None:
+        """Move the WAL into the database; the head is anchored for good with that (STORE-9a)."""
+        with self.stage.writer("checkpoint"):
+            self.store.writer.checkpointer.passive()
+        self._anchored()
+
+    def close(self) -> None:
+        """End the present owner cleanly."""
+        with self.stage.writer("close"):
+            self.store.close()
+        self._anchored()
+
     def teller(self, session: str, past: int = 0) -> Teller:
         """Return who tells of a session; runs and facts are numbered behind `past`."""
         part = digest(Domain.BLOB, WIRE_PART)
@@ -96,6 +108,10 @@ class Stagehand:
         )
         with self.stage.writer("blob"):
             return blobs.put(data)
+
+    def _anchored(self) -> None:
+        head = self.store.heads.now
+        self.stage.ack(f"anchored {head.ordinal} {head.chain}")
 
     def _act(self, deed: Deed, name: str) -> None:
         with self.stage.writer(deed.value):

@@ -39,10 +39,9 @@ from .later_owners import (
 )
 from .looking import broken, is_made, seen, unverified
 from .ownership import ROOT, Open, abandon, own, own_accepting
-from .promised import PROMISES
+from .promised import ANCHOR_SYNCED, ANCHORED, PROMISES
 from .stagehand import DAMAGED, SESSIONS, Do, Stagehand, acknowledged
 
-_BEHIND: Final = "anchor.behind"
 _VERIFIED: Final = "verified"
 _FORGOTTEN: Final = "f" * 64
 
@@ -77,8 +76,7 @@ def _three_owners(hand: Stagehand) -> None:
     with hand.stage.writer("abandon"):
         abandon(zombie)
     recovered(hand)
-    with hand.stage.writer("close"):
-        hand.store.close()
+    hand.close()
 
 
 def _loses_and_accepts(hand: Stagehand) -> None:
@@ -91,8 +89,7 @@ def _loses_and_accepts(hand: Stagehand) -> None:
     left_waiting(hand, opened(hand, hand.teller(SESSIONS[0])))
     left_operations(hand, hand.teller(SESSIONS[1]))
     head = hand.store.heads.now
-    with hand.stage.writer("close"):
-        hand.store.close()
+    hand.close()
     # Nobody passes a boundary here: it is the disk that forgets, not a process that writes.
     anchor = open_anchor(StateRoot(path=hand.stage.root, root_id=ROOT).anchor)
     anchor.write(Head(ordinal=head.ordinal + 1, chain=_FORGOTTEN))
@@ -102,8 +99,7 @@ def _loses_and_accepts(hand: Stagehand) -> None:
         raise AssertionError
     hand.begin("host-2")
     recovered(hand)
-    with hand.stage.writer("close"):
-        hand.store.close()
+    hand.close()
 
 
 @attrs.frozen(kw_only=True)
@@ -137,8 +133,7 @@ class StoreWorkload:
         hand = Stagehand(stage=stage, open=self.open, do=self.do)
         hand.begin("host-recovery")
         recovered(hand)
-        with stage.writer("close"):
-            hand.store.close()
+        hand.close()
 
     def observe(self, root: Path) -> Observation:
         """Look at the root and the outside world; change nothing."""
@@ -150,7 +145,12 @@ class StoreWorkload:
         The whole root is verified once, right after the recovery: what follows is written by the
         same writers as the script, and matrices are long.
         """
-        findings = broken(root, acks, behind=(root.parent / _BEHIND).exists())
+        findings = broken(root, acks)
+        findings += [
+            Finding(promise=promise.id, detail=note.read_text("ascii"))
+            for promise in (ANCHORED, ANCHOR_SYNCED)
+            if (note := _note_of(root, promise)).exists()
+        ]
         verified = root.parent / _VERIFIED
         if not verified.exists():
             findings += unverified(root)
@@ -184,8 +184,14 @@ def accepted_loss() -> StoreWorkload:
 
 def _note_anchor(root: Path) -> None:
     """Compare, before anybody writes again, what was acknowledged with what is anchored."""
-    heads = [int(ack.split()[1]) for ack in read_acks(root.parent) if ack.startswith("head ")]
+    acks = [ack.split() for ack in read_acks(root.parent)]
     anchored = read_anchor(StateRoot(path=root, root_id=ROOT).anchor)
     reached = 0 if anchored is None else anchored.ordinal
-    if max(heads, default=0) > reached:
-        (root.parent / _BEHIND).write_text(f"{reached} < {max(heads)}", encoding="ascii")
+    for promise, word in ((ANCHORED, "head"), (ANCHOR_SYNCED, "anchored")):
+        head = max((int(ack[1]) for ack in acks if ack[0] == word), default=0)
+        if head > reached:
+            _note_of(root, promise).write_text(f"{reached} < {head}", encoding="ascii")
+
+
+def _note_of(root: Path, promise: Promise) -> Path:
+    return root.parent / f"behind.{promise.id}"

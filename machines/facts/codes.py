@@ -257,6 +257,9 @@ class Code(StrEnum):
     DEATH_UNKNOWN = "death_unknown"  # the rehearsal passes no such point
     PUPPET_FAILED = "puppet_failed"  # an act of a race raised, hung, ended or paused elsewhere
     REHEARSAL_FAILED = "rehearsal_failed"  # the example did not come to its end undisturbed
+    RECORDER_UNAVAILABLE = "recorder_unavailable"  # no recorder below SQLite can be made here
+    RECORDING_FAILED = "recording_failed"  # a workload did not come to its end being recorded
+    IMAGE_UNKNOWN = "image_unknown"  # no crash image has such a key
 
 
 @attrs.define(eq=False, kw_only=True)
