@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 import attrs
 
 from ..machines.facts.codes import Code, CrashworthyError
+from ..store.platform import full_sync, sync_directory
 
 FOLDER: Final = ".crashworthy"
 _MARKER: Final = "workspace"
@@ -123,7 +124,7 @@ def _mark(root: Path) -> None:
     fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         os.write(fd, f"ws_{uuid.uuid4().hex}\n".encode())
-        os.fsync(fd)
+        full_sync(fd)
     finally:
         os.close(fd)
     try:
@@ -132,3 +133,6 @@ def _mark(root: Path) -> None:
         pass
     finally:
         aside.unlink()
+    # Effects are told apart by this identity: it must not be another one after a power loss.
+    sync_directory(folder)
+    sync_directory(root)
