@@ -97,6 +97,7 @@ class Attendant:
             Its end; None when all that is left of it waits for answers that nobody here gives.
         """
         send, receive = trio.open_memory_channel[PendingAsk](math.inf)
+        self._seen.update(fact.id for fact in session.facts())
         async with self.runtime.events(session=session.id) as events:
             handle = await begin()
             self.begun(handle)
@@ -144,10 +145,10 @@ class Attendant:
         while events.statistics().current_buffer_used:
             await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()
-        if not events.statistics().open_send_channels:
-            # We fell behind and were dropped: pieces are lost to us, facts are in the log.
-            for fact in self.runtime.session(handle.session).facts():
-                self._see(Committed(event=fact), handle)
+        # The end that we saw in the log is shown after its commit, so maybe not yet; and if we fell
+        # behind and were dropped, pieces are lost to us. Facts are in the log.
+        for fact in self.runtime.session(handle.session).facts():
+            self._see(Committed(event=fact), handle)
         rest.set()
 
     def _see(self, event: LiveEvent, handle: RunHandle) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import crashworthy
 from crashworthy.actors import sync
+from crashworthy.actors.live import Bus
 from crashworthy.machines.facts.canonical import TextUncleanError
 from crashworthy.store.ownership.errors import RootOwnedError
 
@@ -116,6 +117,31 @@ def test_turn_is_taken_and_told(desk: Desk) -> None:
     turn = crashworthy.run_sync("Hi.", _settings(desk, HELLO), show=show)
     assert (turn.text, turn.completed, turn.created) == ("Hello.", True, True)
     assert shown == [fact.kind.value for fact in turn.facts if fact.spine.run == turn.run]
+
+
+def test_end_of_a_turn_is_shown_although_it_is_published_late(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end stands in the log before its event goes out; who looks in between must not leave."""
+    publish = Bus.publish
+
+    def never_the_end(bus: Bus, event: crashworthy.LiveEvent) -> None:
+        if not (isinstance(event, crashworthy.Committed) and event.event.kind == "run_ended"):
+            publish(bus, event)
+
+    monkeypatch.setattr(Bus, "publish", never_the_end)
+    settings = _settings(desk, HELLO)
+    first = crashworthy.run_sync("Hi.", settings)
+    shown: list[str] = []
+
+    def show(event: crashworthy.LiveEvent) -> None:
+        if isinstance(event, crashworthy.Committed):
+            shown.append(event.event.kind)
+
+    crashworthy.run_sync("And again.", settings, session=first.session, show=show)
+
+    assert (shown[0], shown[-1]) == ("run_opened", "run_ended")
+    assert len(shown) == len(set(shown)), "each fact of this turn, once"
 
 
 def test_next_turn_goes_on_in_the_same_session(desk: Desk) -> None:
