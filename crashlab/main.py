@@ -46,6 +46,18 @@ from .workload import BUILT_IN, WorkloadUnknownError
 CLEAN, BROKEN, USAGE, ENVIRONMENT = 0, 1, 2, 3
 _LINE_S: Final = 15.0
 """Seconds between two lines of progress where nobody watches."""
+_HELP: Final = """\
+a workload of your own: module:factory names a function without arguments that
+returns an object with the methods of crashworthy.crashlab.workload.Workload
+(`pydoc` that name); the module is imported with the working directory on the
+path. crashlab/workloads/store.py is a whole one.
+
+exit status:
+  0  clean
+  1  a promise is broken, or a death was not reached
+  2  wrong usage
+  3  the environment failed
+"""
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -136,8 +148,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy crash",
         description="Kill a workload at each boundary, reopen it, and check every promise.",
-        epilog="Exit status: 0 clean, 1 a promise is broken or a death was not reached, 2 wrong"
-        " usage, 3 the environment failed.",
+        epilog=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument

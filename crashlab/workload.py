@@ -188,6 +188,9 @@ def load_workload(reference: str) -> Workload:
             or when what the factory makes is not a workload.
     """
     target = BUILT_IN.get(reference, reference)
+    here = str(Path.cwd())
+    if reference not in BUILT_IN and here not in sys.path:
+        sys.path.insert(0, here)  # As `run --tools` does; new interpreters get this path, too.
     module_name, colon, factory_name = target.partition(":")
     if not colon:
         raise WorkloadUnknownError(reference=reference, reason="neither a name nor module:factory")

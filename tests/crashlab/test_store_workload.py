@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -181,3 +182,18 @@ def test_anchor_that_is_skipped_is_found() -> None:
 
 def test_store_is_a_built_in_name() -> None:
     assert load_workload("store").name == "store"
+
+
+def test_workload_is_found_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tools are: the installed command has no directory of its user's on its path."""
+    (tmp_path / "workload_of_mine.py").write_text(
+        "from crashworthy.crashlab.workload import load_workload\n"
+        "def make():\n    return load_workload('store')\n",
+        "utf-8",
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "workload_of_mine", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert load_workload("workload_of_mine:make").name == "store"
