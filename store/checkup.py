@@ -80,8 +80,7 @@ def _sqlite() -> str:
     if sqlite3.sqlite_version_info >= WAL_RACE_ENDED:
         return sqlite3.sqlite_version
     return (
-        f"{sqlite3.sqlite_version}; its WAL-reset race is met by nobody, for the owner alone"
-        " checkpoints"
+        f"{sqlite3.sqlite_version}; safe from its WAL-reset race, for the owner alone checkpoints"
     )
 
 
@@ -115,7 +114,7 @@ def _of_log(root: StateRoot, look: Look) -> Iterator[Remark]:
         yield Remark(subject="log", code=None, words=words)
     else:
         yield Remark(subject="log", code=None, words=f"{facts}, all that were acknowledged")
-    words = f"{len(listed)}, with {open_runs!r} open runs"
+    words = f"{len(listed)}, with {open_runs!r} open run{'' if open_runs == 1 else 's'}"
     yield Remark(subject="sessions", code=None, words=words)
     for one in listed:
         if one.quarantined is not None:

@@ -62,7 +62,45 @@ class Turn:
 
 @attrs.frozen(kw_only=True)
 class Script:
-    """A whole script."""
+    """A whole script: what a scripted model answers, turn by turn and request by request.
+
+    As a TOML file (`read_script`), or as the same tables and lists (`parse_script`):
+
+        model = "mine"              # its name in the log; optional
+
+        [[turn]]                    # answers one text of the user, in their order
+        user = "tests"              # optional: answers any text that contains this
+
+        [[turn.step]]               # answers one request: one after each round of tool results
+        event = [
+          { text = "I look.", pieces = 3, piece_delay_ms = 50 },
+          { call = "read", args = { path = "a.py" }, label = "look" },
+          { finish = "tool_calls" },
+        ]
+
+        [[turn.step]]
+        when = { tool = "read", contains = "def " }  # of the newest results; or `lacks`
+        event = [{ text = "Code." }, { finish = "stop" }]
+
+        [[turn.step]]
+        or = true                   # else, in the place of the step before
+        event = [{ text = "No code." }, { finish = "stop" }]
+
+    An event has exactly one of these keys, and may have those in parentheses:
+
+        text (pieces, piece_delay_ms)    words; shown in so many pieces, so far apart
+        think (signature)                thinking
+        call (args, label, cut_after_bytes)   a tool call; args as a table or as JSON text
+        usage                            tokens: { input, output, cache_read, ... }
+        finish                           stop, tool_calls, length, content_filter or other; each
+                                         step ends with it, or the answer counts as broken off
+        error (message, retry_after_ms)  the request fails, with a word of `Failure`
+        eof                              the answer breaks off here
+        delay_ms                         waits; `ignore_cancel_ms` waits and cannot be stopped
+
+    `user`, `contains` and `lacks` are plain text, no patterns. A request for which no step is left,
+    or none of a step's alternatives fits, is answered with words that say so, and `stop`.
+    """
 
     model: str
     turns: tuple[Turn, ...]
@@ -70,10 +108,10 @@ class Script:
 
 @attrs.define(eq=False, kw_only=True)
 class ScriptMalformedError(CrashworthyError):
-    """A script is not in the documented form.
+    """A script is not in its form, which `help(crashworthy.Script)` describes.
 
     Attributes:
-        path: Where in the script, such as `turn[0].step[1].event[2]`.
+        path: Where in the script, such as `turn[0].step[1].event[2]`; or the file itself.
         fault: What is wrong there.
     """
 
@@ -111,10 +149,10 @@ def read_script(path: Path) -> Script:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ScriptMalformedError(path=path.name, fault=str(error)) from None
+        raise ScriptMalformedError(path=str(path), fault=str(error)) from None
     except OSError as error:
         raise ScriptMalformedError(
-            path=path.name, fault=f"cannot be read: {error.strerror}"
+            path=str(path), fault=f"cannot be read: {error.strerror}"
         ) from None
     return parse_script(data)
 

@@ -47,7 +47,12 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
         ),
         Code.ROOT_UNUSABLE: "Name another directory, or make the one above it.",
         Code.RUN_NOT_WAITING: "`show` says where the run stands; `run` starts the next turn.",
+        Code.RUN_SEALED: (
+            "The run is over, maybe because the process that worked on it is gone: `show` says how"
+            " it ended, `run` starts the next turn."
+        ),
         Code.RUN_UNKNOWN: "`sessions` and `show` name the runs.",
+        Code.SCRIPT_MALFORMED: "`run --help` shows the form.",
         Code.SESSION_BUSY: "Its open run comes first: `pending`, `answer`, `resume`, or `stop`.",
         Code.SESSION_UNKNOWN: "`sessions` lists them.",
         Code.START_CONFLICT: "Take another key, or say what was said with this one.",

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final
@@ -23,6 +24,18 @@ TOOLS_HELP: Final = (
     "also offer a tool of yours: `module:name`, or `module` for all its tools; it is imported with "
     "the working directory on the path; may be repeated"
 )
+SCRIPT_HELP: Final = """\
+a script has a turn for each text of the user, a step for each request of it:
+  [[turn]]
+  [[turn.step]]
+  event = [
+    { text = "I look." }, { call = "read", args = { path = "a.py" } },
+    { finish = "tool_calls" },
+  ]
+  [[turn.step]]
+  event = [{ text = "Done." }, { finish = "stop" }]
+also think, usage, error, delay_ms, and steps that depend on results: see
+help(crashworthy.Script). Tools: read, glob, grep, write, edit, shell, ask_user."""
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -41,7 +54,7 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         required=True,
-        help="the scripted model: a TOML file of turns, steps and events",
+        help="the scripted model: a TOML file, whose form `run --help` shows",
     )
     parser.add_argument(
         "--tools", action="append", default=[], metavar="MODULE[:NAME]", help=TOOLS_HELP
@@ -103,12 +116,23 @@ def import_tools(words: Sequence[str]) -> tuple[Tool, ...]:
     return tuple(tool for word in words for tool in _tools_of(word))
 
 
+def _why(error: Exception) -> str:
+    """Return why a module cannot be imported, with the place in it where that is not the name."""
+    if isinstance(error, ModuleNotFoundError):
+        return str(error)
+    told = f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) or not frames:  # Its text names the place.
+        return told
+    return f"{told} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+
+
 def _tools_of(word: str) -> Sequence[Tool]:
     module, _, name = word.partition(":")
     try:
         found = vars(importlib.import_module(module))
-    except ImportError as error:
-        raise ToolsUnavailableError(word=word, reason=str(error)) from error
+    except Exception as error:  # The module's own code, which may raise anything.
+        raise ToolsUnavailableError(word=word, reason=_why(error)) from error
     if name:
         tool = found.get(name)
         if not isinstance(tool, Tool):

@@ -1,14 +1,16 @@
 """Executes one turn at a terminal: shows it, asks, and stops it durably on Ctrl-C."""
 
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import attrs
 import trio
 
 from ...machines.facts.codes import Code
+from ...machines.facts.model import RuntimeEvent
 from ...machines.facts.vocabulary import RunStatus
+from ...machines.projections.transcript import transcript
 from ...store.errors import StorageError
 from ..attending import Attendant
 from ..runtime import RunHandle, Runtime, Session, Settings, open_runtime
@@ -18,6 +20,7 @@ from .narrate import Narrator
 from .owning import tell_workers
 from .place import Place, prepare
 from .prompts import Prompter, Voice
+from .render import unsettled_lines
 from .story import JsonStory, Result, Story, TextStory
 from .terminal import out, tell
 
@@ -86,11 +89,20 @@ async def _execute(job: Job) -> int:
             text=last_words(session.facts(), handle.id),
             pending=tuple(ask for ask in runtime.pending() if ask.run == handle.id),
             again=job.again(handle.id),
+            unsettled=_unsettled(session.facts(), handle.id, over=end is not None),
         )
     story.finish(result)
     if end is None:
         return Exit.WAITING
     return Exit.DONE if end.status is RunStatus.COMPLETED else Exit.FAILED
+
+
+def _unsettled(facts: Sequence[RuntimeEvent], run: str, *, over: bool) -> tuple[str, ...]:
+    """Return what `show` says of each call whose outcome a run that is over left unknown."""
+    if not over:
+        return ()
+    view = transcript([fact for fact in facts if fact.spine.run == run], live=False)
+    return tuple(line for turn in view.turns for line in unsettled_lines(turn))
 
 
 async def _session(runtime: Runtime, job: Job) -> Session:

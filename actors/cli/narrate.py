@@ -92,7 +92,7 @@ class Narrator:
             self.paper.piece(text)
             self._line_open = not text.endswith("\n") if text else self._line_open
             return
-        mark = f"   {self._call(piece.subject)}| " if piece.of is PieceOf.TOOL else "   ~ "
+        mark = f"   {self.call_of(piece.subject)}| " if piece.of is PieceOf.TOOL else "   ~ "
         for line in text.splitlines(keepends=True):
             start = "" if self._line_open else mark
             self.paper.piece(self.paper.toned(start + line.rstrip("\n"), Tone.DIM))
@@ -110,7 +110,7 @@ class Narrator:
     def _fact(self, event: RuntimeEvent) -> None:
         told = event.refs.operation if event.kind is Kind.OUTCOME else event.refs.stream
         self._name_call(event)
-        call = self._call(event.refs.operation or event.refs.ask)
+        call = self.call_of(event.refs.operation or event.refs.ask)
         if event.kind in _SILENT:
             return
         self._break()
@@ -132,9 +132,9 @@ class Narrator:
             placed = event.actions
             self._calls[event.refs.operation] = f"{placed.step}.{placed.position} "
         elif isinstance(event.actions, AskOpened) and event.refs.ask is not None:
-            self._calls[event.refs.ask] = self._call(event.refs.operation)
+            self._calls[event.refs.ask] = self.call_of(event.refs.operation)
 
-    def _call(self, about: str | None) -> str:
+    def call_of(self, about: str | None) -> str:
         """Return the name of the call that an id is about, and a space; nothing where it is none.
 
         Args:
@@ -184,8 +184,7 @@ class Narrator:
 
     def _end(self, end: RunEnded) -> None:
         notice = ending_of(end).notice
-        reason = end.failure.value if end.failure is not None else end.source
-        words = end.status.value if reason is None else f"{end.status.value}: {reason}"
+        words = how_it_ended(end)
         if notice is not None:
             words = f"{words}. {notice}"
         done = end.failure is None and end.source is None
@@ -203,6 +202,12 @@ _WAITS: Final[Mapping[Code, str]] = {
     Code.STORAGE_BUSY: "waiting for another program to let go of the log",
     Code.STORAGE_READ_ONLY: "waiting until the log can be written again",
 }
+
+
+def how_it_ended(end: RunEnded) -> str:
+    """Return the status of an end, and why where it was none to hope for."""
+    reason = end.failure.value if end.failure is not None else end.source
+    return end.status.value if reason is None else f"{end.status.value}: {reason}"
 
 
 def noticed(notice: Notice) -> str:

@@ -56,6 +56,13 @@ def asked_lines(review: str, questions: Sequence[Question]) -> list[str]:
     return lines
 
 
+def option_number(word: str, question: Question) -> int | None:
+    """Return which option a number from 1 on means, counted from 0; None where it is none."""
+    if word.isascii() and word.isdecimal() and 0 < int(word) <= len(question.options):
+        return int(word) - 1
+    return None
+
+
 def how_to_answer(place: Place, ask: str, questions: Sequence[Question]) -> str:
     """Return a command that answers a request, with a choice to replace."""
     if not questions:

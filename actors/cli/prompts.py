@@ -13,6 +13,7 @@ from ...machines.facts.vocabulary import AnswerDecision, Purpose
 from ..attending import ALLOW, DENY, Answer
 from ..runtime import PendingAsk
 from .narrate import Narrator
+from .pending import option_number
 from .terminal import Paper, Tone, visible
 
 _READ_BYTES: Final = 4096
@@ -55,8 +56,9 @@ class Prompter:
             self.narrator.release()
 
     async def _approval(self, ask: PendingAsk) -> Answer | None:
+        call = self.narrator.call_of(ask.ask)
         for line in review_lines(ask):
-            self.paper.line(f"{_REVIEW_INDENT}{line}")
+            self.paper.line(f"{_REVIEW_INDENT}{call}{line}")
         while True:
             self.paper.piece("   [y] allow this once   [n] deny   [l] leave it open > ")
             typed = await self._line()
@@ -90,8 +92,9 @@ class Prompter:
             if typed is None:
                 return None
             typed = typed.strip()
-            if typed.isdecimal() and 0 < int(typed) <= len(question.options):
-                return question.options[int(typed) - 1]
+            chosen = option_number(typed, question)
+            if chosen is not None:
+                return question.options[chosen]
             if not typed or not question.options or typed in question.options:
                 return typed
 

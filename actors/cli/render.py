@@ -9,6 +9,7 @@ from ...machines.facts import canonical
 from ...machines.facts.canonical import CanonicalError
 from ...machines.projections import transcript_parts as t
 from ...machines.projections.endings import EndClass
+from ...machines.projections.recovery import Parking
 from ..permission import wanted
 from .narrate import brief
 from .terminal import Paper, Tone, moment, some_lines, visible
@@ -81,7 +82,7 @@ class Renderer:
             self._long(part.live.text)
         self.paper.line(self.paper.fit(f"   {call} {_standing(part)}"), _STANDS[part.status])
         if part.parking is not None:
-            self.paper.line(f"   {part.parking.sentence} {part.parking.action}", Tone.YELLOW)
+            self.paper.line(f"   {_parked(part.parking)}", Tone.YELLOW)
         for artifact in part.artifacts:
             name = visible(artifact.name)
             self.paper.line(f"   made {name} ({artifact.media_type}, {artifact.bytes} bytes)")
@@ -101,6 +102,20 @@ class Renderer:
     def _long(self, text: str, mark: str = _INDENT) -> None:
         for line in some_lines(text, self.lines_max, self.how):
             self.paper.line(mark + line, Tone.DIM)
+
+
+def unsettled_lines(turn: t.Turn) -> list[str]:
+    """Return one line for each call of a turn that may or may not have happened."""
+    return [
+        f"   {part.step}.{part.position} {visible(part.name)} {_standing(part)}:"
+        f" {_parked(part.parking)}"
+        for part in turn.parts
+        if isinstance(part, t.ToolPart) and part.parking is not None
+    ]
+
+
+def _parked(parking: Parking) -> str:
+    return f"{parking.sentence} {parking.action}"
 
 
 def _told(told: t.Preview) -> str:

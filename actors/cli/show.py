@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...machines.projections.plain import to_json
+from ...machines.projections.status import RunState
 from ...machines.projections.transcript import transcript
 from .looking import Log, events_of, is_run, open_log
 from .options import add_json, add_lines, add_place, command_parser, place_of
 from .render import Renderer
-from .terminal import out, print_json
+from .terminal import out, print_json, tell
 
 LINES: Final = 12
+_UNOWNED: Final = (
+    "unowned: the process that worked on the run is gone. The next `run`, `resume`, `answer` or\n"
+    "`stop` in this log settles what it left, executing none of it; then `show` says how it ended."
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,6 +41,8 @@ def main(argv: Sequence[str]) -> int:
         print_json(to_json(view))
     else:
         Renderer(paper=out(), lines_max=args.lines, how="--lines 0").write(view)
+        if any(turn.state is RunState.UNOWNED for turn in view.turns):
+            tell(_UNOWNED)
     return log.status()
 
 

@@ -11,18 +11,19 @@ from ...machines.facts.model import RunEnded, RuntimeEvent
 from ...machines.projections.plain import to_json
 from ..live import Committed, LiveEvent, Notice
 from ..runtime import PendingAsk, RunHandle
-from .narrate import Narrator, noticed
+from .narrate import Narrator, how_it_ended, noticed
 from .pending import asked_lines, how_to_answer
 from .place import Place
 from .terminal import print_json, tell
 
 STREAM_HELP: Final = """\
 with --json, standard output has one JSON object a line:
-  {"type": "run", "session", "run", "created", "root"}           first
-  {"type": "fact", "fact": {...}}                                a fact, once it is durable
-  {"type": "piece", "of", "subject", "text"}                     partial: no fact, shown at once
-  {"type": "notice", "code", "over", "text"}                     it waits, for room on the disk say
-  {"type": "result", "state", "failure", "source", "text", "pending"}    last"""
+  {"type": "run", "session", "run", "created", "root"}   first
+  {"type": "fact", "fact": {...}}             a fact, once it is durable
+  {"type": "piece", "of", "subject", "text"}  partial: no fact, shown at once
+  {"type": "notice", "code", "over", "text"}  waits, for room on the disk say
+  {"type": "result", "state", "failure", "source", "text", "pending"}    last
+  {"type": "error", "code", "text", "meaning", "advice"}   instead, if refused"""
 
 
 @attrs.frozen(kw_only=True)
@@ -32,10 +33,12 @@ class Result:
     Attributes:
         text: What the model said last.
         again: The words of the command that takes the run up once it was answered.
+        unsettled: The calls that may or may not have happened, and what a person can do.
     """
 
     end: RunEnded | None
     text: str
+    unsettled: tuple[str, ...]
     pending: tuple[PendingAsk, ...]
     again: tuple[str, ...]
 
@@ -70,8 +73,12 @@ class TextStory:
         self._handle, self._known = handle, frozenset(fact.id for fact in known)
         self.narrator.know(known)
         tell(f"{handle.id} in {handle.session}, logged in {self.place.root}")
-        if not handle.created and self._is_over(handle):
-            tell("this run is known by its key, and over: nothing was executed")
+        end = handle.end()
+        if not handle.created and end is not None:
+            tell(
+                f"this run is known by its key, and over ({how_it_ended(end)}): nothing was"
+                " executed"
+            )
 
     def show(self, event: LiveEvent) -> None:
         """Tell one event."""
@@ -91,11 +98,10 @@ class TextStory:
                     tell(f"  {line}")
                 tell(f"    {how_to_answer(self.place, ask.ask, ask.action.questions)}")
             tell(f"then:\n    {command(*result.again)}")
+        for line in result.unsettled:
+            tell(line)
         tell(f"\nlook at it:  {command('show', session)}")
         tell(f"each event:  {command('events', session)}")
-
-    def _is_over(self, handle: RunHandle) -> bool:
-        return handle.end() is not None
 
 
 @attrs.define(eq=False, kw_only=True)

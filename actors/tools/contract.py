@@ -235,7 +235,7 @@ class Tool:
         if not _NAME.fullmatch(self.name):
             return "a name is a letter and at most 63 letters, digits, _ or -"
         if not 0 < len(self.description) <= DESCRIPTION_CHARS_MAX:
-            return f"a description has 1 to {DESCRIPTION_CHARS_MAX} characters"
+            return f"a docstring of 1 to {DESCRIPTION_CHARS_MAX} characters describes it"
         if self.timeout_ms is not None and self.timeout_ms <= 0:
             return "timeout_ms must be positive"
         if self.permission is Permission.SCOPES and self.needs is None:

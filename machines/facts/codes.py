@@ -270,7 +270,8 @@ class CrashworthyError(Exception):
 
     def __str__(self) -> str:
         """Return `[code] field=value, ...`."""
-        facts = ((field.name, getattr(self, field.name)) for field in attrs.fields(type(self)))
+        names = (field.name for field in attrs.fields(type(self)) if field.name != "code")
+        facts = ((name, getattr(self, name)) for name in names)
         # A word of ours is told as a reader may type it, not as Python spells it.
         told = (f"{n}={(str(v) if isinstance(v, StrEnum) else v)!r}" for n, v in facts)
         return f"[{self.code}] {', '.join(told)}"

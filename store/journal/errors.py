@@ -11,7 +11,9 @@ from ...machines.lifecycles.table import Refused
 
 @attrs.define(eq=False, kw_only=True)
 class UnitRefusedError(CrashworthyError):
-    """A lifecycle table does not admit the unit; nothing of it was written.
+    """It does not fit where the run or the session stands; nothing of it was written.
+
+    A lifecycle table refused it.
 
     Attributes:
         code: The table's own refusal, such as `run_sealed`.

@@ -9,7 +9,7 @@ from ...machines.facts.codes import Code, CrashworthyError
 
 @attrs.define(eq=False, kw_only=True)
 class RootOwnedError(CrashworthyError):
-    """Another process owns the root, or may: go through its endpoint, or wait for its end.
+    """Another process owns the root, or may; a root has one owner at a time.
 
     Attributes:
         pid: The owner's process, if it said so.

@@ -76,6 +76,19 @@ def test_questions_are_answered_by_one_text_each(desk: Desk) -> None:
     assert "Blue it is." in desk.ask("resume", run, "--script", script).out
 
 
+def test_number_of_an_option_means_the_option(desk: Desk) -> None:
+    """As at the prompt; the second question has no options, so its number is a text."""
+    script = desk.script(WONDERS)
+    run, ask = _leave_open(desk, script)
+    answered = desk.ask("answer", ask, "2", "2", "--json")
+    assert answered.document() == {
+        "answers": ["blue", "2"],
+        "ask": ask,
+        "decision": "answer",
+        "run": run,
+    }
+
+
 def test_yes_gives_approvals_but_answers_no_question(desk: Desk) -> None:
     _run, ask = _leave_open(desk, desk.script(WONDERS), "--yes")
     assert ask in desk.ask("pending").out

@@ -3,13 +3,16 @@
 import json
 import os
 import re
+import signal
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 import trio
 
-from crashworthy.actors.cli import COMMANDS
+from crashworthy.actors.cli import COMMANDS, main
 from crashworthy.actors.cli.advice import ADVICE
 from crashworthy.actors.cli.terminal import counted
 from crashworthy.actors.host import HostSettings, open_host
@@ -17,7 +20,7 @@ from crashworthy.actors.runtime import tell_history
 from crashworthy.machines.recovery.parks import EXPLANATIONS
 from crashworthy.store.anchor import Head, open_anchor
 
-from .terminal_rig import ASKS, HELLO, SLEEPS, WONDERS, Desk, make_desk
+from .terminal_rig import ASKS, HELLO, PATIENCE_S, SLEEPS, WONDERS, Desk, make_desk
 
 _READS: Final = """
 [[turn]]
@@ -175,6 +178,80 @@ def test_request_that_nobody_made_is_unknown(desk: Desk) -> None:
     assert "[ask_unknown]" in desk.ask("answer", "ask_nothing", "allow").err
 
 
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import nothing_of_this_name\n", "No module named 'nothing_of_this_name'"),
+        ("\nraise RuntimeError('not today')\n", "RuntimeError: not today (mine.py, line 2)"),
+        ("def (\n", "SyntaxError: invalid syntax (mine.py, line 1)"),
+    ],
+)
+def test_module_of_tools_that_cannot_be_imported_is_told_with_the_place(
+    source: str, reason: str, desk: Desk
+) -> None:
+    (desk.workspace / "mine.py").write_text(source, "utf-8")
+    told = desk.type("run", "Go.", "--tools", "mine", "--script", desk.script(HELLO))
+    assert told.status == 3
+    assert "[tools_unavailable] word='mine'" in told.err
+    assert reason in told.err
+    assert "Traceback" not in told.err
+
+
+def test_run_that_is_over_cannot_be_taken_up_and_the_way_on_is_told(desk: Desk) -> None:
+    """The owner is gone in the middle of a call: whoever takes the run up finds it ended."""
+    script = desk.script(SLEEPS)
+    typed = desk.start("run", "Sleep.", "--yes", "--script", script)
+    typed.until_output()
+    typed.kill()
+    shown = desk.ask("show")
+    assert "== unowned" in shown.out
+    assert "the process that worked on the run is gone" in shown.err
+
+    told = desk.ask("resume", "--script", script)
+
+    assert told.status == 3
+    assert "[run_sealed] index=" in told.err
+    assert "The run is over" in told.err
+    assert "`show` says how it ended" in told.err
+    assert "== failed: owner_lost" in desk.ask("show").out
+
+
+def test_script_that_is_none_is_told_by_its_path_and_where_its_form_is(desk: Desk) -> None:
+    told = desk.run(str(desk.home / "deep/no.toml"))
+    assert f"path='{desk.home / 'deep/no.toml'}'" in told.err
+    assert "`run --help`" in told.err
+    assert "[[turn.step]]" in desk.ask("run", "--help").out
+
+
+def test_key_of_a_run_that_is_over_is_told_how_it_ended(desk: Desk) -> None:
+    words = ("run", "Go.", "--key", "k", "--script", desk.script(HELLO))
+    assert desk.type(*words).status == 0
+    assert "known by its key, and over (completed)" in desk.type(*words).err
+
+
+# --- what is unknown ---
+
+
+def test_call_that_a_stop_leaves_unknown_is_told_at_the_end(desk: Desk) -> None:
+    """Who pressed Ctrl-C reads what to check, not only that it stopped."""
+    process = subprocess.Popen(
+        desk.command("run", "Sleep.", "--yes", "--script", desk.script(SLEEPS)),
+        cwd=desk.workspace,
+        env=desk.environment({"PYTHONUNBUFFERED": "1"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if b"| begun" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    _out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert "   1.1 shell unknown: " in err.decode()
+    assert "say in a new turn whether it happened" in err.decode()
+
+
 # --- facts that are gone ---
 
 
@@ -270,6 +347,18 @@ def test_place_where_no_log_can_be_is_told_by_its_path(desk: Desk) -> None:
 
 
 # --- words ---
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=str)
+def test_help_fits_on_80_columns(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with suppress(SystemExit):
+        main([*command, "--help"])
+    told = capsys.readouterr().out
+    assert "--help" in told
+    assert [line for line in told.splitlines() if len(line) > 80] == []
 
 
 def test_one_is_no_plural() -> None:

@@ -72,7 +72,7 @@ def test_file_that_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None
 
     with pytest.raises(ScriptMalformedError) as caught:
         read_script(path)
-    assert caught.value.path == "agent.toml"
+    assert caught.value.path == str(path), "as it was named, for there are many agent.toml"
 
 
 def test_missing_file_is_refused(tmp_path: Path) -> None:
