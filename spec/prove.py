@@ -70,12 +70,21 @@ def main(argv: Sequence[str], obligations: Obligations = OBLIGATIONS) -> int:
     return EXIT_PROVEN
 
 
+_HELP: Final = """\
+exit status:
+  0  all proven
+  1  something is not; with --plant NAME: the planted bug was found, as it must
+  2  wrong usage
+  3  the environment failed; with --plant NAME: the planted bug was not found
+"""
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy prove",
         description="Check every lifecycle table, composed model, contract and mutant.",
-        epilog="Exit status: 0 all proven, 1 something is not, 2 wrong usage, 3 the environment"
-        " failed. With --plant NAME: 1 the planted bug was found, as it must be; 3 it was not.",
+        epilog=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(

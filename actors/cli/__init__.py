@@ -90,7 +90,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         ),
         "doctor": Command(
             module="crashworthy.actors.cli.doctor",
-            summary="say what a log needs from a person; quick, changes nothing unless told to",
+            summary="say what a log needs from a person; changes nothing unless told to",
         ),
         "verify": Command(
             module="crashworthy.actors.cli.verify",

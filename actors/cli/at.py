@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     parser = command_parser(
         "at",
         "Show a session as it was right after the fact of this ordinal (see `events`).",
-        "A past moment has no live owner: a run without its end is shown as unowned or waiting.",
+        "A past moment has no live owner: a run without its end is shown as unowned or\nwaiting.",
     )
     parser.add_argument(
         "ordinal", type=int, metavar="ORDINAL", help="which fact; the first of a log has 1"
@@ -49,7 +49,9 @@ def main(argv: Sequence[str]) -> int:
         "--view",
         choices=VIEWS,
         default="transcript",
-        help="what to show: %(choices)s; history is what a model would be sent",
+        metavar="VIEW",
+        help="what to show: transcript (the default), history (what a model would be sent), status,"
+        " usage, recovery or lineage",
     )
     add_lines(parser, LINES)
     add_place(parser)

@@ -74,8 +74,8 @@ def make_example(target: Path | None) -> Place:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser(
         "demo",
-        "Make a small project with a failing test, and let a scripted agent repair it: it reads,\n"
-        "runs the tests (red), edits, and runs them again (green). Running them needs approval.",
+        "Make a small project with a failing test, and let a scripted agent repair it: it reads,"
+        " runs the tests (red), edits, and runs them again (green). Running them needs approval.",
     )
     parser.add_argument(
         "dir",

@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         "doctor",
         "Say what a root needs from a person. Takes no lock and changes nothing, unless it is told"
         " to.",
-        "exit status 1: something needs a person. `verify` checks every fact; this is quick.",
+        "exit status 1: something needs a person. `verify` checks every fact; this is\nquick.",
     )
     acts = parser.add_mutually_exclusive_group()
     acts.add_argument(

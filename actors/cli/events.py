@@ -23,8 +23,11 @@ def main(argv: Sequence[str]) -> int:
     parser = command_parser(
         "events",
         "List the facts of a session, or of one run: ordinal, time, kind, and what each says.",
-        "with --json: one object a line, {ordinal, seq, epoch, chain, rows, body}; the body is the "
-        "stored one. With --operational: {run, id, ts, kind, details}.",
+        "The facts of a call bear the time of the call; how long it took is told by\n"
+        "`show` and by --operational.\n\n"
+        "with --json, one object a line:\n"
+        "  {ordinal, seq, epoch, chain, rows, body}   the body is the stored one\n"
+        "  {run, id, ts, kind, details}               with --operational",
     )
     parser.add_argument(
         "name", nargs="?", metavar="SESSION|RUN", help="its id, or the beginning; else the newest"

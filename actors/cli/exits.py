@@ -16,9 +16,11 @@ class Exit(IntEnum):
 
 STATUS_HELP = """\
 exit status:
-  0  the run completed, or what was asked for is done
-  1  the run failed or was stopped, or the log is damaged and not all of it can be shown
-  2  wrong usage; nothing was touched
-  3  refused (the message has the machine code), or the environment failed
-  4  the run waits for a person: crashworthy pending, answer, resume
+  0    the run completed, or what was asked for is done or shown
+  1    the run failed or was stopped; or the log is damaged, and not all of it
+       can be shown
+  2    wrong usage; nothing was touched
+  3    refused, or the environment failed; the message begins with the code
+  4    the run waits for a person: crashworthy pending, answer, resume
+  130  Ctrl-C, twice or before there was a run to stop
 """

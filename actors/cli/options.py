@@ -1,17 +1,22 @@
 """The options that commands share, each declared once."""
 
 import argparse
+import textwrap
 from pathlib import Path
+from typing import Final
 
 from .exits import STATUS_HELP
 from .place import Place, find_place
+
+_WIDTH: Final = 78
+"""Columns of what argparse is told to leave as it is; what it wraps itself follows the terminal."""
 
 
 def command_parser(name: str, summary: str, more: str = "") -> argparse.ArgumentParser:
     """Return the parser of one command, whose help ends with `more` and the exit statuses."""
     return argparse.ArgumentParser(
         prog=f"crashworthy {name}",
-        description=summary,
+        description=textwrap.fill(summary, _WIDTH),
         epilog=f"{more}\n\n{STATUS_HELP}" if more else STATUS_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -47,8 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser(
         "resume",
         "Take up a run that waits for a person; what was answered meanwhile is used.",
-        "The agent must be the one that the run was opened with: a difference is refused as\n"
-        "profile_drift, with the field that differs, and the run keeps waiting.\n\n" + STREAM_HELP,
+        "The agent must be the one that the run was opened with: a difference is\n"
+        "refused as profile_drift, with the field that differs, and the run keeps\n"
+        "waiting. The workspace is that of the session.\n\n" + STREAM_HELP,
     )
     parser.add_argument(
         "run", nargs="?", metavar="RUN", help="its id, or the beginning; else the one that waits"

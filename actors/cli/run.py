@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...machines.facts.canonical import encode
 from ..attending import send
 from ..runtime import RunHandle, Session
-from .agent import add_agent, agent_words, settings_of
+from .agent import SCRIPT_HELP, add_agent, agent_words, settings_of
 from .execute import Job, execute
 from .looking import open_log
 from .options import add_json, add_place, add_voice, command_parser, place_of
@@ -47,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser(
         "run",
         "Take one turn: the agent works on the workspace until it is done, fails, or waits.",
-        "Ctrl-C stops the run durably; once more ends the process at once, and what it left is\n"
-        "settled by whoever opens the log next.\n\n" + STREAM_HELP,
+        "Ctrl-C stops the run durably; once more ends the process at once, and what it\n"
+        "left is settled by whoever opens the log next.\n\n" + SCRIPT_HELP + "\n\n" + STREAM_HELP,
     )
     parser.add_argument(
         "text", nargs="?", metavar="TEXT", help="what to do; `-` or nothing reads standard input"

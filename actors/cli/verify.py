@@ -21,13 +21,16 @@ _STEP_S: Final = 0.2
 
 _STATUS_HELP: Final = """\
 exit status:
-  0  clean: every row is what it says, follows from what stands before it, and is admitted by the
-     lifecycle tables; projections, authority rows and the anchor agree
-  1  findings: each bad row is named once, with its ordinal, its session and the check it fails
+  0  clean: every row is what it says, follows from what stands before it, and
+     is admitted by the lifecycle tables; projections, authority rows and the
+     anchor agree
+  1  findings: each bad row is named once, with its ordinal, its session and
+     the check it fails
   2  wrong usage; nothing was touched
-  3  there is nothing to verify, or it cannot be read (the message has the machine code)
-  4  facts that were acknowledged are missing, whatever else was found: the next owner refuses to
-     write until a person accepts the loss
+  3  there is nothing to verify, or it cannot be read; the message begins with
+     the code
+  4  facts that were acknowledged are missing, whatever else was found: the
+     next owner refuses to write until a person accepts the loss
 """
 
 _VERDICTS: Final = {

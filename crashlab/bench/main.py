@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -25,6 +26,13 @@ from .reading import Task, measure_load, measure_openings, measure_task
 from .syncs import measure_syncs
 
 MET, MISSED, USAGE = 0, 1, 2
+_HELP: Final = """\
+exit status:
+  0  all targets are met
+  1  one is missed; with --quick that says nothing about the store
+  2  wrong usage
+  3  the environment failed
+"""
 
 
 class _Options(argparse.Namespace):
@@ -99,8 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="crashworthy bench",
         description="Measure the store beside raw SQLite on the same disk.",
-        epilog="Exit status: 0 all targets are met, 1 one is missed, 2 wrong usage, 3 the"
-        " environment failed.",
+        epilog=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument
