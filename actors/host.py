@@ -1,7 +1,8 @@
 """The host: takes a root, recovers, serves, and releases everything in reverse order (OWN-3)."""
 
 import os
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -33,6 +34,7 @@ from ..store.runner import ThreadRunner
 from ..store.sqlite import SqliteStore, open_store
 from .clock import Clock, FreshIds, SystemClock
 from .errors import HostHungError
+from .gravity import gravest
 from .kernel import Kernel
 from .lifecycle import HostLife
 from .live import Bus
@@ -59,6 +61,7 @@ class HostSettings:
         make: Whether a missing root is made.
         accept_loss: A person accepts that acknowledged facts are missing (STORE-9a).
         connector: Opens connections; the crash lab's counts statements.
+        pause: Waits some seconds in a blocking step, while workers of former owners end.
         idle_s: Seconds without a unit after which the WAL is checkpointed; None for never.
         tools: Runs what is declared for workers; None starts processes (OP-8a).
         workers_max: Tool workers at once.
@@ -74,6 +77,7 @@ class HostSettings:
     runner: StoreRunner = attrs.field(factory=ThreadRunner)
     connector: Connector = attrs.field(factory=Connector)
     probe: Probe = no_probe
+    pause: Callable[[float], None] = time.sleep
     idle_s: float | None = 1.0
     tools: ToolRunner | None = None
     workers_max: int = 4
@@ -210,6 +214,7 @@ def _open(settings: HostSettings, ids: IdSource) -> SqliteStore:
         connector=settings.connector,
         runner=settings.runner,
         probe=settings.probe,
+        pause=settings.pause,
         idle_s=settings.idle_s,
         accept_loss=settings.accept_loss,
     )
@@ -326,29 +331,41 @@ async def _drain(host: Host) -> tuple[str, ...]:
     Returns:
         The operations that may still act when the host's patience was over; then the host has
         failed, its mark is durable, and the lock is to be kept (OWN-3).
+
+    Raises:
+        CrashworthyError: The gravest of what the stops ran into.
     """
     host.life.move(machine.Drain())
     host.kernel.closing = True
+    failures: list[BaseException] = []
     with trio.CancelScope(shield=True), trio.move_on_after(host.settings.grace_s):
         async with trio.open_nursery() as stops:
             for name, active in tuple(host.kernel.active.items()):
                 if host.waits(name):
                     active.scope.cancel()  # Nothing is lost: it waits in its facts.
                 else:
-                    stops.start_soon(_stop, host, name)
+                    stops.start_soon(_stop, host, name, failures)
         while host.tools.left():  # noqa: ASYNC110 - a thread may outlive the loop it would tell
             await trio.sleep(_LEFT_POLL_S)
     left = host.tools.left()
     if left:
         await trio.to_thread.run_sync(_mark_hung, host, left)
         host.life.move(machine.Hung())
-    return left
+        return left
+    failure = gravest(failures) if failures else None
+    if failure is not None:
+        raise failure
+    return ()
 
 
-async def _stop(host: Host, name: str) -> None:
-    # What cannot be written now, the next owner's recovery reads from the facts.
-    with suppress(StorageError, StorePoisonedError):
+async def _stop(host: Host, name: str, failures: list[BaseException]) -> None:
+    """Stop one run; its failure waits until the others are stopped."""
+    try:
         await host.kernel.stop(name, STOPPED_BY_HOST)
+    except (StorageError, StorePoisonedError):
+        return  # What cannot be written now, the next owner's recovery reads from the facts.
+    except CrashworthyError as error:
+        failures.append(error)
 
 
 def _mark_hung(host: Host, left: tuple[str, ...]) -> None:

@@ -233,6 +233,8 @@ class Kernel:
         if opened:
             for fact in own:
                 self.bus.publish(Committed(event=fact))
+        if self.closing:
+            return  # Handed in before the host began to drain; its next owner's recovery closes it.
         actor = RunActor(
             pen=pen,
             means=means,

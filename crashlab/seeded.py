@@ -2,11 +2,12 @@
 
 import importlib
 import random
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar, TypeVarTuple, cast
 
 import trio
+from trio.abc import Clock, Instrument
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -17,18 +18,30 @@ _SWITCH: Final = "_ALLOW_DETERMINISTIC_SCHEDULING"
 _RANDOM: Final = "_r"
 
 
-def run_seeded(seed: int, work: Callable[[], Awaitable[T]]) -> T:
+def run_seeded(
+    seed: int,
+    work: Callable[[], Awaitable[T]],
+    *,
+    clock: Clock | None = None,
+    instruments: Sequence[Instrument] = (),
+) -> T:
     """Run `work` to its end; the order of tasks that are ready together follows from `seed`.
 
     Blocking work runs in place: a thread would come back when the machine lets it, and boundaries
     would be passed in another order each time (threads are sampled by `moments`).
+
+    Args:
+        seed: Of the scheduler.
+        work: What is run.
+        clock: The time that tasks sleep by; None takes the machine's.
+        instruments: What is told of every step of a task.
     """
     scheduler = importlib.import_module(_SCHEDULER)
     assert hasattr(scheduler, _SWITCH), "this trio has no deterministic scheduling"
     setattr(scheduler, _SWITCH, True)
     cast("random.Random", getattr(scheduler, _RANDOM)).seed(seed)
     with _no_threads():
-        return trio.run(work)
+        return trio.run(work, clock=clock, instruments=instruments)
 
 
 @contextmanager
