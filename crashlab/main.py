@@ -5,6 +5,7 @@ import inspect
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final, TextIO
@@ -41,6 +42,8 @@ from .power.planning import EXTENTS, Extent
 from .power.recorder import RecorderUnavailableError
 from .power.recording import RecordingFailedError
 from .report import as_text
+from .simulation import hands, told
+from .simulation.history import History
 from .workload import BUILT_IN, WorkloadUnknownError
 
 CLEAN, BROKEN, USAGE, ENVIRONMENT = 0, 1, 2, 3
@@ -83,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _moments(options)
     if options.power is not None:
         return _power(options)
+    if options.simulate is not None:
+        return _simulate(options)
     plan = options.plan()
     try:
         if options.list_only:
@@ -107,6 +112,7 @@ class _Options(argparse.Namespace):
     workload: str
     moments: int | None
     power: int | None
+    simulate: int | None
     profile: str
     seed: int
     jobs: int
@@ -180,11 +186,21 @@ def _parser() -> argparse.ArgumentParser:
         "without N as many as the profile says. Needs Linux and a C compiler",
     )
     add(
+        "--simulate",
+        type=_positive,
+        nargs="?",
+        const=0,
+        metavar="N",
+        help="let N whole histories of the runtime happen instead, under a virtual clock and a "
+        "seeded scheduler, with people, faults and owners that die anywhere; without N as many as "
+        "the profile says. Each has a seed of its own, which repeats it exactly",
+    )
+    add(
         "--profile",
         choices=sorted(PROFILES),
         default="ci",
         help="how many of the deaths in recovery and in new interpreters are sampled: some"
-        " (the default), or all",
+        " (the default), or all; and how many moments and histories",
     )
     add("--seed", type=int, default=1, metavar="N", help="of the workload and of the samples; 1")
     add(
@@ -210,15 +226,20 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(parser: argparse.ArgumentParser, options: _Options) -> None:
     """End the command as used wrongly where its options do not go together."""
-    modes = {"--moments": options.moments, "--power": options.power}
+    modes = {
+        "--moments": options.moments,
+        "--power": options.power,
+        "--simulate": options.simulate,
+    }
     asked = [word for word, number in modes.items() if number is not None]
     if not options.workload and not asked:
-        parser.error("name a --workload, or ask for --moments or --power")
+        parser.error("name a --workload, or ask for --moments, --power or --simulate")
     if len(asked) > 1:
         parser.error(f"{' and '.join(asked)} are two runs")
     if asked:
         refuse_reports(parser, options, ("junit", "html"), f"{asked[0]} writes JSON only")
-    if options.moments is None and (options.at or options.list_only):
+    whole = options.moments is not None or options.simulate is not None
+    if not whole and (options.at or options.list_only):
         forms = ("json", "junit", "html")
         refuse_reports(parser, options, forms, "only a whole run writes a report")
     check_reports(parser, options)
@@ -311,6 +332,34 @@ def _lose_power_at(course: running.Course, key: str) -> int:
     return CLEAN if not verdict.findings else BROKEN
 
 
+def _simulate(options: _Options) -> int:
+    """Let histories happen; one that breaks a promise is told as soon as it is over."""
+    course = hands.Course(
+        histories=options.simulate or hands.HISTORIES[options.profile],
+        seed=options.seed,
+        jobs=options.jobs,
+        seconds_max=options.seconds_max,
+    )
+    histories: list[History] = []
+    broken, seconds = 0, 0.0
+    show = shown_on(sys.stderr, "histories")
+    began = time.monotonic()
+    for history in hands.run_histories(course):
+        histories.append(history)
+        if not history.clean:
+            broken += 1
+            print(told.as_lines(history), file=words(options), flush=True)
+        seconds = time.monotonic() - began
+        show(
+            Progress(
+                done=len(histories), total=course.histories, violations=broken, seconds=seconds
+            )
+        )
+    print(told.as_text(histories, seconds), file=words(options))
+    write_report(options, "json", told.as_json(histories, seconds))
+    return BROKEN if broken else CLEAN
+
+
 def _list(plan: Plan) -> int:
     rehearsal = rehearse(plan)
     for point in rehearsal.points:
@@ -354,7 +403,7 @@ def shown_on(stream: TextIO, what: str = "deaths") -> Callable[[Progress], None]
     nothing before its result.
     """
     if stream.isatty():
-        stream.write("rehearsing")
+        stream.write("starting")
         stream.flush()
 
         def keep(now: Progress) -> None:

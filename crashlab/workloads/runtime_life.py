@@ -108,7 +108,7 @@ def live(
                     box.append(runtime)
                     life = Life(runtime=runtime, stage=stage, outside=outside)
                     life.acknowledge()
-                    shows = runtime.host.kernel.bus.subscribe(_acknowledging(life))
+                    shows = runtime.host.kernel.bus.subscribe(acknowledging(life))
                     with watch.serving(runtime):
                         async with shows:
                             return await act(life)
@@ -150,7 +150,7 @@ def _settings(
     )
 
 
-def _acknowledging(life: Life) -> Callable[[LiveEvent], bool]:
+def acknowledging(life: Life) -> Callable[[LiveEvent], bool]:
     """Return an observer that notes at once what it is shown, and never wants it delivered."""
 
     def shown(event: LiveEvent) -> bool:
