@@ -75,7 +75,7 @@ def judge(
     effects = happened(root, Deed.EFFECT)
     found = [
         *misconduct(acks),
-        *broken(root, heads, behind=False),
+        *broken(root, heads),
         *(unverified(root) if whole else ()),
         *unexplained(facts, shown=shown, effects=effects, workspace=root.parent / "workspace"),
         *unready_work(log, drained(log, acks)),
