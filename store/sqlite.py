@@ -17,6 +17,7 @@ from .batch import Batcher
 from .checkpoint import Checkpointer
 from .connect import Connector
 from .epochs import assert_epoch
+from .errors import StoreClosedError
 from .journal.evidence import SqlView
 from .journal.known import KnownCells
 from .journal.ledger import View
@@ -134,7 +135,14 @@ class SqliteStore:
         await self.writer.drive(task_status=task_status)
 
     def read(self, work: Callable[[View], T]) -> T:
-        """Return what `work` finds in one snapshot of what is committed."""
+        """Return what `work` finds in one snapshot of what is committed.
+
+        Raises:
+            StoreClosedError: `store_closed`; a client may outlive the host that it asks.
+            StorageError: `storage_*`.
+        """
+        if self._closed:
+            raise StoreClosedError
         with self.reader.snapshot():
             return work(SqlView(self.reader.fetch))
 

@@ -23,10 +23,12 @@ from crashworthy.actors.tools.contract import Permission, Place, Tool
 from crashworthy.crashlab.seeded import run_seeded
 from crashworthy.machines.facts.model import StopRequested
 from crashworthy.machines.facts.vocabulary import Kind, RunFailure
+from crashworthy.store.errors import StoreClosedError
 from crashworthy.store.journal.dicts import pages
 from crashworthy.store.runner import InlineRunner
 
 DISK_S = 0.05
+HOUR_S = 3_600
 STEPS = 40
 BUSY = {
     "turn": [
@@ -130,3 +132,22 @@ def test_run_that_was_under_way_to_a_host_that_drains_is_not_begun(tmp_path: Pat
     opened(tmp_path, act)
     assert [handle.created for handle in handles] == [True]
     opened(tmp_path, look)
+
+
+def test_client_that_outlives_its_host_is_told_that_the_store_is_closed(tmp_path: Path) -> None:
+    """Never by an error of the driver, which says nothing that a client could act on."""
+    codes: list[str] = []
+
+    async def come_late(runtime: Runtime) -> None:
+        await trio.sleep(HOUR_S)
+        try:
+            runtime.pending()
+        except StoreClosedError as error:
+            codes.append(str(error.code))
+
+    async def act(runtime: Runtime, outside: trio.Nursery) -> None:
+        outside.start_soon(come_late, runtime)
+        await trio.lowlevel.checkpoint()
+
+    opened(tmp_path, act)
+    assert codes == ["store_closed"]
