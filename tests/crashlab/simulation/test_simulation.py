@@ -25,7 +25,7 @@ from crashworthy.store.journal.append import Appended
 from crashworthy.store.journal.orders import Order
 from crashworthy.store.ownership.workers import WorkersProof
 
-SEEDS_MAX = 25
+SEEDS_MAX = 40
 """A planted fault is found within so many seeds."""
 
 
