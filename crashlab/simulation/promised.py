@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..promises import FINISHES, REBUILDS, REPAIR_ONLY, SETTLES, SURVIVES
+from ..promises import DIES_THERE, FINISHES, REBUILDS, REPAIR_ONLY, SETTLES, SURVIVES
 from ..workload import Promise
 from ..workloads.runtime_promised import RUNTIME_PROMISES
 
@@ -25,6 +25,7 @@ NO_BUG_OF_OURS: Final = Promise(
 
 SIMULATION_PROMISES: Final = (
     *RUNTIME_PROMISES,
+    DIES_THERE,
     REPAIR_ONLY,
     SETTLES,
     REBUILDS,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from .history import History
+from .promised import SIMULATION_PROMISES
 
 
 def as_lines(history: History) -> str:
@@ -45,6 +46,7 @@ def as_json(histories: Sequence[History], seconds: float) -> str:
     whole = {
         "seconds": round(seconds, 3),
         "clean": all(one.clean for one in histories),
+        "promises": {promise.id: promise.claim for promise in SIMULATION_PROMISES},
         "rows": dict(sorted(rows_taken(histories).items())),
         "histories": told,
     }
