@@ -1,5 +1,7 @@
 """Text for people holds no credential that can be told by its form or its name (OWN-7)."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,32 @@ SECRET = "Zx9-" + "q7W_" * 6
         f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.{'s1G_' * 8}",
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\nMIIEow cut off",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nMIIEow",
+        f"Incorrect API key provided: {SECRET}",
+        f"authorization: ApiKey {SECRET}",
+        f"Authorization: Digest username=u, response={SECRET}",
+        f"headers: [(b'x-api-key', b'{SECRET}'), (b'accept', b'*/*')]",
+        f"('Authorization', 'Custom {SECRET}')",
+        f'body: "{{\\"api_key\\": \\"{SECRET}\\"}}"',
+        f'password="abc\\"{SECRET}"',
+        f'password="{SECRET}',
+        f"token=b'{SECRET}'",
+        f"fatal: unable to access 'https://{SECRET}@github.com/x'",
+        f"postgres://user:p@ss{SECRET}@host/db",
+        f"https://host/v1beta/models?key={SECRET}",
+        f"https://host/blob?se=1&sig={SECRET}",
+        f"X-Amz-Signature={SECRET}&x=1",
+        f"Set-Cookie: session={SECRET}; path=/",
+        f"curl --api-key {SECRET} https://host",
+        f"login --password {SECRET}",
+        f"ACME_KEY={SECRET}",
+        f"AccountName=x;AccountKey={SECRET};EndpointSuffix=core",
+        f"Server=h;Uid=u;Pwd={SECRET};",
+        f"password '{SECRET}' was refused",
+        f"ghu_{'a1B2' * 9}",
+        f"gsk_{'a1B2' * 9}",
+        f"xai-{'a1B2' * 9}",
+        f"ya29.{'a1B2' * 9}",
     ],
 )
 def test_credential_is_taken_out(text: str) -> None:
@@ -45,6 +73,8 @@ def test_credential_is_taken_out(text: str) -> None:
         "cannot open ~/project/token.py: no such file",
         "https://host:8443/path",
         "the key word 'sk-ip' is short",
+        "max_tokens=4096, prompt_tokens: 33",
+        "ssh://git@host/x",
         "",
     ],
 )
@@ -52,8 +82,72 @@ def test_text_without_a_credential_stays_as_it_is(text: str) -> None:
     assert redacted(text) == text
 
 
-@given(st.text())
+PIECES = (
+    *("token", "api_key", "x-api-key", "authorization", "cookie", "--password", "?key", "A_KEY"),
+    *("=", ":", ": ", ", ", "'", '"', '\\"', "\\", "b'", " ", "\n", " provided", "[redacted]", "]"),
+    *(
+        "bearer ",
+        "basic ",
+        "://",
+        "https://",
+        "@",
+        "/",
+        "a:b",
+        "ey",
+        ".",
+        "-",
+        "_",
+        "sk-",
+        "abcdefghi",
+    ),
+    *("-----BEGIN ", "PRIVATE KEY-----", "-----END ", "AKIA", "A1B2C3D4E5F6", "x", "\t"),
+)
+
+
+@given(st.text() | st.lists(st.sampled_from(PIECES)).map("".join))
 def test_redacting_again_changes_nothing(text: str) -> None:
     once = redacted(text)
 
     assert redacted(once) == once
+
+
+LONG = 200_000
+LINEAR_S = 2.0
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a.", "x-", "ey-", "a+", "token", "tokentoken ", "a://x:y", "://", "http://:", "@:"),
+        *(
+            " ",
+            "-----BEGIN ",
+            "-----BEGIN PRIVATE KEY-----",
+            "eyaaaaaaaa.",
+            "sk-",
+            "sk_sk",
+            "AIza-",
+        ),
+        *(
+            "token='",
+            'secret="',
+            "api_key-",
+            "A_KEY",
+            "cookie",
+            "cookie,",
+            "--password",
+            "--a-",
+            "\\",
+        ),
+        *("bearer ", "token \t", "?key", "é", "ya29.", "SG.", "password'", "secret is ", "0"),
+    ],
+)
+def test_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    """Text from outside is redacted beside the scheduler: 20 kB of `a.` once took half a minute."""
+    texts = (piece * (LONG // len(piece)), f"token{piece * (LONG // len(piece))}")
+
+    began = time.process_time()
+    for text in texts:
+        redacted(text)
+
+    assert time.process_time() - began < LINEAR_S
