@@ -24,6 +24,7 @@ from ..store.connect import Connector
 from ..store.epochs import record_worker, record_worker_ended
 from ..store.errors import StorageError, StorePoisonedError
 from ..store.operational import OperationalBook, OperationalKind
+from ..store.ownership.errors import LockReplacedError
 from ..store.ownership.hung import HungOwner, clear_hung, mark_hung, read_hung
 from ..store.ownership.root import StateRoot
 from ..store.ownership.workers import LeftWorker, WorkersProof
@@ -35,7 +36,7 @@ from ..store.sqlite import SqliteStore, open_store
 from .clock import Clock, FreshIds, SystemClock
 from .errors import HostHungError
 from .gravity import gravest
-from .kernel import Kernel
+from .kernel import Active, Kernel
 from .lifecycle import HostLife
 from .live import Bus
 from .people import People
@@ -134,6 +135,23 @@ async def open_host(settings: HostSettings, historian: Historian) -> AsyncGenera
         CrashworthyError: As `store.sqlite.open_store`.
     """
     life = HostLife()
+    raised: BaseException | None = None
+    try:
+        async with _owned(settings, historian, life) as host:
+            yield host
+    except BaseException as error:  # noqa: BLE001 - raised again below, or why the host hung
+        raised = error
+    if life.left:  # Whatever else went wrong, and also to a caller who is cancelled.
+        raise HostHungError(left=life.left) from raised
+    if raised is not None:
+        raise raised
+
+
+@asynccontextmanager
+async def _owned(
+    settings: HostSettings, historian: Historian, life: HostLife
+) -> AsyncGenerator[Host]:
+    """Own the root while its host lives, and let go of it last, if nothing is left that acts."""
     ids = settings.ids or FreshIds(clock=settings.clock)
     try:
         store = await trio.to_thread.run_sync(lambda: _open(settings, ids))
@@ -170,11 +188,7 @@ async def _recovered(
     ids: IdSource,
     historian: Historian,
 ) -> AsyncGenerator[Host]:
-    """Recover, serve while the caller works, and drain when it leaves, however it leaves.
-
-    Raises:
-        HostHungError: `host_hung`.
-    """
+    """Recover, serve while the caller works, and drain when it leaves, however it leaves."""
     life.move(machine.Owned(anchor=machine.Anchor.MATCHES))
     gone = store.proof is WorkersProof.GONE
     began = trio.current_time()
@@ -182,7 +196,6 @@ async def _recovered(
     recovery_ms = round((trio.current_time() - began) * 1000)
     life.move(machine.Recovered(trace=bool(recovery.trace)))
     raised: BaseException | None = None
-    left: tuple[str, ...] = ()
     async with _serving(settings, store, life, recovery, ids, historian) as host:
         decided = sum(len(done.decided) for done in recovery.trace)
         _note(host, OperationalKind.HOST_OPENED, recovery_ms=recovery_ms, decided=decided)
@@ -191,11 +204,10 @@ async def _recovered(
             yield host
         except BaseException as error:  # noqa: BLE001 - raised again below
             raised = error
-        left = await _drain(host)
+        failed = await _drain(host)
+        raised = raised or failed
         why = {} if raised is None else {"error": _code_of(raised)}
-        _note(host, OperationalKind.HOST_CLOSED, left=len(left), **why)
-    if left:
-        raise HostHungError(left=left) from raised
+        _note(host, OperationalKind.HOST_CLOSED, left=len(life.left), **why)
     if raised is not None:
         raise raised
 
@@ -249,7 +261,9 @@ async def _serving(
         in_place=store.tenure.check,
     )
     bus = Bus()
-    book = OperationalBook(root.operational, store.owner.epoch, settings.connector)
+    book = OperationalBook(
+        root.operational, store.owner.epoch, settings.connector, in_place=store.tenure.check
+    )
     with closing(book) as operational:
         async with (
             _tool_workers(settings, store, root) as workers,
@@ -325,55 +339,86 @@ def _tell_hung(host: Host) -> None:
         clear_hung(host.store.tenure.root)
 
 
-async def _drain(host: Host) -> tuple[str, ...]:
+async def _drain(host: Host) -> BaseException | None:
     """Admit nothing more; stop what runs, and leave alone what waits for a person (ASK-3).
 
-    Returns:
-        The operations that may still act when the host's patience was over; then the host has
-        failed, its mark is durable, and the lock is to be kept (OWN-3).
+    Whatever goes wrong meanwhile, and whoever gives up on the closing, a second signal included:
+    what is left is asked, for to let go of the lock beside it is the one thing never done (OWN-3).
 
-    Raises:
-        CrashworthyError: The gravest of what the stops ran into.
+    Returns:
+        What went wrong.
     """
     host.life.move(machine.Drain())
     host.kernel.closing = True
-    failures: list[BaseException] = []
-    with trio.CancelScope(shield=True), trio.move_on_after(host.settings.grace_s):
+    failed: BaseException | None = None
+    try:
+        failed = await _stop_all(host)
+    except BaseException as error:  # noqa: BLE001 - returned, and raised behind what is left
+        failed = error
+    if not host.life.left:
+        await _mark_left(host)
+    return failed
+
+
+async def _stop_all(host: Host) -> BaseException | None:
+    """End the work on every run; where patience ends, mark what is left, and wait on.
+
+    Returns:
+        The gravest refusal that says more than that something cannot be written now.
+    """
+    refused: list[BaseException] = []
+    with trio.CancelScope(shield=True):
         async with trio.open_nursery() as stops:
             for name, active in tuple(host.kernel.active.items()):
-                if host.waits(name):
-                    active.scope.cancel()  # Nothing is lost: it waits in its facts.
-                else:
-                    stops.start_soon(_stop, host, name, failures)
-        while host.tools.left():  # noqa: ASYNC110 - a thread may outlive the loop it would tell
-            await trio.sleep(_LEFT_POLL_S)
-    left = host.tools.left()
-    if left:
-        await trio.to_thread.run_sync(_mark_hung, host, left)
-        host.life.move(machine.Hung())
-        return left
-    failure = gravest(failures) if failures else None
-    if failure is not None:
-        raise failure
-    return ()
+                stops.start_soon(_stop, host, name, active, refused)
+            with trio.move_on_after(host.settings.grace_s):
+                await _quiet(host)
+            # Here and not behind the stops, for they wait for what shields itself.
+            await _mark_left(host)
+            stops.cancel_scope.cancel()
+    return gravest(refused) if refused else None
 
 
-async def _stop(host: Host, name: str, failures: list[BaseException]) -> None:
-    """Stop one run; its failure waits until the others are stopped."""
+async def _stop(host: Host, name: str, active: Active, refused: list[BaseException]) -> None:
+    """End the work on a run, durably where the log can be written."""
     try:
-        await host.kernel.stop(name, STOPPED_BY_HOST)
+        if not host.waits(name):
+            await host.kernel.stop(name, STOPPED_BY_HOST)
     except (StorageError, StorePoisonedError):
-        return  # What cannot be written now, the next owner's recovery reads from the facts.
+        pass  # What cannot be written now, the next owner's recovery reads from the facts.
     except CrashworthyError as error:
-        failures.append(error)
+        refused.append(error)
+    active.scope.cancel()  # Nothing is lost of a run that waits: it waits in its facts.
+
+
+async def _quiet(host: Host) -> None:
+    """Wait until no run is executed any more, and no function of a host tool."""
+    for active in tuple(host.kernel.active.values()):
+        await active.finished.wait()
+    while host.tools.left():  # noqa: ASYNC110 - a thread may outlive the loop it would tell
+        await trio.sleep(_LEFT_POLL_S)
+
+
+async def _mark_left(host: Host) -> None:
+    """Note what may still act; if anything does, the lock is kept from here on (OWN-3).
+
+    The mark is durable behind it, if anything can be written.
+    """
+    host.life.left = host.tools.left()
+    if host.life.left:
+        host.life.move(machine.Hung())
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(_mark_hung, host, host.life.left)
 
 
 def _mark_hung(host: Host, left: tuple[str, ...]) -> None:
     """Leave the mark, if anything can be written: the lock is kept with and without it."""
-    assert host.store.tenure is not None
+    tenure = host.store.tenure
+    assert tenure is not None
     hung = HungOwner(epoch=host.store.owner.epoch, pid=os.getpid(), left=left)
-    with suppress(StorageError):
-        mark_hung(host.store.tenure.root, hung, probe=host.settings.probe)
+    with suppress(StorageError, LockReplacedError):
+        tenure.check()
+        mark_hung(tenure.root, hung, probe=host.settings.probe)
 
 
 @attrs.frozen(kw_only=True)

@@ -13,10 +13,12 @@ class HostLife:
 
     Attributes:
         rows: The rows taken so far, in order: the recorded trace of this host's life.
+        left: The operations that may still act behind a shutdown that hung.
     """
 
     state: host.HostState = attrs.field(factory=host.Opening)
     rows: list[str] = attrs.field(factory=list[str])
+    left: tuple[str, ...] = ()
 
     def move(self, seen: host.HostSeen) -> None:
         """Take one step.

@@ -9,7 +9,7 @@ import contextlib
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from ..machines.facts.redact import redacted
 from ..machines.facts.text import repair_text
 from .connect import Connector, set_pragmas
 from .errors import DatabaseDamagedError, StorageError
+from .ownership.errors import LockReplacedError
 from .sql import Row, SqlValue, fetch
 
 RECORDS_MAX: Final = 20_000
@@ -33,6 +34,10 @@ RUN_RECORDS_MAX: Final = 1_000
 
 TEXT_CHARS_MAX: Final = 500
 """Characters of one text in a record; the rest is cut."""
+
+_READ_CHARS_MAX: Final = 20_000
+"""Characters of one text that are looked at: redacted first, so that no cut hides a secret's form,
+but not for as long as anybody outside likes, for the scheduler waits meanwhile."""
 
 _TRIM_EVERY: Final = 64
 _BUSY_MS: Final = 50
@@ -106,17 +111,24 @@ class OperationalReading:
     damaged: int
 
 
+def _anywhere() -> None:
+    """Demand nothing: the book is no root's."""
+
+
 @attrs.define(eq=False)
 class OperationalBook:
     """Writes the records of one owner, at its best.
 
     Attributes:
+        in_place: Demands that the root is still where it was; else nothing is written or moved
+            there, for it may be somebody else's (OWN-5).
         lost: Records that could not be written.
     """
 
     _path: Path
     _epoch: int
     _connector: Connector = attrs.field(factory=Connector)
+    _in_place: Callable[[], None] = attrs.field(default=_anywhere, kw_only=True)
     lost: int = attrs.field(default=0, init=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _number: int = attrs.field(default=0, init=False)
@@ -129,7 +141,10 @@ class OperationalBook:
         # Told apart by the owner's epoch, which no other owner of this root has.
         row = (run, f"{self._epoch}.{self._number}", ts, str(kind), _stored(details))
         try:
+            self._in_place()
             self._write(run, row)
+        except LockReplacedError:
+            self._lose(damaged=False)
         except (StorageError, OSError) as error:
             self._lose(damaged=isinstance(error, DatabaseDamagedError))
         except (CrashworthyError, sqlite3.Error, ValueError):
@@ -218,7 +233,7 @@ def _shown(value: Json) -> Json:
     """Return a detail as it may be written: clean, redacted, and of bounded length."""
     if not isinstance(value, str):
         return value
-    text, _losses = repair_text(value)
+    text, _losses = repair_text(value[:_READ_CHARS_MAX])
     text = redacted(text)
     return text if len(text) <= TEXT_CHARS_MAX else f"{text[:TEXT_CHARS_MAX]}..."
 

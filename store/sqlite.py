@@ -183,9 +183,17 @@ class SqliteStore:
             await self.writer.runner.run(lambda: self.close(hung=hung))
 
     def _say_last_words(self) -> None:
-        """Record the end of this epoch, if nothing of it can act any more."""
+        """Record the end of this epoch, if nothing of it can act any more.
+
+        Raises:
+            LockReplacedError: `lock_replaced`; what is at the root's path now is not asked, either.
+            CrashworthyError: The environment failed.
+        """
         clean = self.writer.batcher.door.health is Health.CLEAN
-        if self.tenure is not None and clean and self.tenure.alone():
+        if self.tenure is None or not clean:
+            return
+        self.tenure.check()
+        if self.tenure.alone():
             self.writer.submit_sync(self.tenure.close_unit)
 
     def _let_go(self, *, keep_lock: bool) -> None:

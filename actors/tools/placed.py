@@ -37,7 +37,10 @@ class PlacedRunner:
     )
 
     def left(self) -> tuple[str, ...]:
-        """Return the operations whose functions still run in threads of this process."""
+        """Return the operations whose functions still run in this process.
+
+        Threads that were left behind, and async functions that shield themselves.
+        """
         return tuple(sorted(self._left))
 
     async def run(self, order: WorkOrder, audience: Audience) -> Ending:
@@ -79,7 +82,7 @@ class PlacedRunner:
         arguments: dict[str, object] = {**order.args, **given(order.tool, context)}
         try:
             if inspect.iscoroutinefunction(function):
-                returned = await cast("Awaitable[object]", function(**arguments))
+                returned = await self._await(order, lambda: function(**arguments))
             else:
                 returned = await trio.to_thread.run_sync(
                     lambda: self._hold(outlet, lambda: function(**arguments)),
@@ -89,6 +92,14 @@ class PlacedRunner:
         except Exception as error:  # noqa: BLE001 - foreign code; its exception is its result
             return explain(error)
         return conclude(returned)
+
+    async def _await(self, order: WorkOrder, work: Callable[[], object]) -> object:
+        """Await an async function, which may shield itself, and know for as long that it runs."""
+        self._left.add(order.operation)
+        try:
+            return await cast("Awaitable[object]", work())
+        finally:
+            self._left.discard(order.operation)
 
     def _hold(self, outlet: "_HostOutlet", work: Callable[[], object]) -> object:
         """Call a function in its thread, and know for as long as it runs that it does.

@@ -13,7 +13,7 @@ import trio
 from crashworthy.actors.backends.script import parse_script
 from crashworthy.actors.backends.scripted import ScriptedBackend
 from crashworthy.actors.errors import HostHungError, HostRefusedError
-from crashworthy.actors.host import HostSettings
+from crashworthy.actors.host import Host, HostSettings
 from crashworthy.actors.runtime import Runtime, Session, Settings, host_settings, open_runtime
 from crashworthy.actors.tools.contract import NeverAutoRetry, Permission, Place, Tool
 from crashworthy.machines.facts.codes import Code
@@ -22,7 +22,8 @@ from crashworthy.machines.facts.vocabulary import AnswerDecision, Kind, RunStatu
 from crashworthy.machines.lifecycles.host import Closed, Failed
 from crashworthy.store.audit.report import Status
 from crashworthy.store.operational import OperationalKind, read_operational
-from crashworthy.store.ownership.errors import RootOwnedError
+from crashworthy.store.ownership.errors import LockReplacedError, RootOwnedError
+from crashworthy.store.ownership.lock import take_owner_lock
 from crashworthy.store.sqlite import SqliteStore
 from crashworthy.store.verify import verify
 
@@ -267,3 +268,139 @@ def test_process_of_a_hung_host_ends_non_zero_and_only_then_lets_go(tmp_path: Pa
     trio.run(look)
     assert [end.status for end in ends] == [RunStatus.ABORTED]
     assert verify(tmp_path / "root").status is Status.CLEAN
+
+
+def is_locked(root: Path) -> bool:
+    """Whether a successor would find the root owned."""
+    try:
+        lock = take_owner_lock(root / "owner.lock")
+    except RootOwnedError:
+        return True
+    lock.release()
+    return False
+
+
+@pytest.mark.trio
+@pytest.mark.proves("OWN-3")
+async def test_caller_that_is_cancelled_lets_go_of_nothing_that_still_acts(tmp_path: Path) -> None:
+    """To mark the shutdown was itself cancelled, and the lock let go beside the thread."""
+    hold = Hold()
+    settings = settings_of(tmp_path, hold)
+    found: list[Runtime] = []
+
+    async def live() -> None:
+        with trio.CancelScope() as scope:
+            async with open_runtime(settings, hosted(settings)) as runtime:
+                found.append(runtime)
+                await begin(runtime, hold)
+                scope.cancel()
+                await trio.sleep_forever()
+
+    with pytest.raises(HostHungError):
+        await live()
+
+    assert found[0].host.life.state == Failed(lock_kept=True)
+    assert is_locked(tmp_path / "root")
+    assert (tmp_path / "root" / "hung.json").exists()
+    hold.free.set()
+
+
+@pytest.mark.trio
+@pytest.mark.proves("OWN-3")
+async def test_whoever_interrupts_the_closing_lets_go_of_nothing_that_still_acts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = Hold()
+    settings = settings_of(tmp_path, hold)
+
+    async def interrupted(_host: Host) -> None:
+        await trio.lowlevel.checkpoint()
+        raise KeyboardInterrupt
+
+    async def live() -> None:
+        async with open_runtime(settings, hosted(settings)) as runtime:
+            await begin(runtime, hold)
+            monkeypatch.setattr("crashworthy.actors.host._quiet", interrupted)
+
+    with pytest.raises(HostHungError) as caught:
+        await live()
+
+    assert isinstance(caught.value.__cause__, BaseExceptionGroup)
+    assert is_locked(tmp_path / "root")
+    hold.free.set()
+
+
+@pytest.mark.trio
+@pytest.mark.proves("OWN-3", "OWN-5")
+@pytest.mark.parametrize("replaced", [False, True], ids=["moved", "replaced"])
+async def test_root_that_is_gone_from_its_place_stays_locked_beside_a_thread(
+    tmp_path: Path, *, replaced: bool
+) -> None:
+    """A stop that cannot be written is refused; what is left was then never asked."""
+    hold = Hold()
+    settings = settings_of(tmp_path, hold)
+
+    async def live() -> None:
+        async with open_runtime(settings, hosted(settings)) as runtime:
+            await begin(runtime, hold)
+            (tmp_path / "root").rename(tmp_path / "moved")
+            if replaced:
+                (tmp_path / "root").mkdir(mode=0o700)
+
+    with pytest.raises(HostHungError) as caught:
+        await live()
+
+    assert isinstance(caught.value.__cause__, LockReplacedError)
+    assert is_locked(tmp_path / "moved")
+    assert [*(tmp_path / "root").iterdir()] == [] if replaced else not (tmp_path / "root").exists()
+    hold.free.set()
+
+
+@pytest.mark.trio
+@pytest.mark.proves("OWN-5")
+async def test_closing_writes_nothing_where_another_root_may_be(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, Hold())
+    async with open_runtime(settings, hosted(settings)):
+        (tmp_path / "root").rename(tmp_path / "moved")
+        (tmp_path / "root").mkdir(mode=0o700)
+
+    assert [*(tmp_path / "root").iterdir()] == []
+    await opened_once(attrs.evolve(settings, root=tmp_path / "root"))
+
+
+@attrs.define
+class ShieldedHold(Hold):
+    """An async host tool that no cancellation reaches until it is let go."""
+
+    def tool(self, permission: Permission = Permission.FREE) -> Tool:
+        return attrs.evolve(super().tool(permission), function=self.hold_shielded)
+
+    async def hold_shielded(self, *_args: object, **_given: object) -> str:
+        self.begun.set()
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self.free.wait, 30)
+        return "held"
+
+
+@pytest.mark.trio
+@pytest.mark.proves("OWN-3")
+async def test_function_that_shields_itself_is_marked_when_patience_is_over(tmp_path: Path) -> None:
+    """The process cannot end before it does; so people are told in time, and the exit says so."""
+    hold = ShieldedHold()
+    settings = settings_of(tmp_path, hold)
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.append((tmp_path / "root" / "hung.json").exists())
+        hold.free.set()
+
+    async def live() -> None:
+        async with open_runtime(settings, hosted(settings)) as runtime:
+            await begin(runtime, hold)
+            threading.Timer(GRACE_S * 4, look).start()
+
+    with pytest.raises(HostHungError):
+        await live()
+
+    assert seen == [True]
+    assert is_locked(tmp_path / "root")
