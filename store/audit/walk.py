@@ -79,6 +79,9 @@ class Walk:
             if session in self.doubtful:
                 return
             self.fold.begin(fact.place.ordinal)
+        if not self._is_opened(fact):
+            self._refuse(fact, Code.NOT_OPENED, accused=accused)
+            return
         self._check_context(fact)
         self._unit.append(fact)
         try:
@@ -96,6 +99,12 @@ class Walk:
             if rows != told.stamp.rows and not accused:
                 self._add(told, Code.ROWS_DIFFER, "rows of the stamp")
         self._unit.clear()
+
+    def _is_opened(self, fact: Fact) -> bool:
+        """Say whether the session of an opening was opened before it, as its writer demanded."""
+        if not isinstance(fact.event.actions, RunOpened):
+            return True
+        return self.fold.session(fact.event.spine.session) is not None
 
     def _check_context(self, fact: Fact) -> None:
         """Demand of an opening the session digest on which it stands (CONT-1)."""

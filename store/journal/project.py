@@ -19,6 +19,7 @@ from ...machines.facts.model import (
 )
 from ...machines.facts.vocabulary import Kind
 from ...machines.lifecycles.cells import Machine
+from ..errors import DatabaseDamagedError
 from .errors import StartConflictError
 from .ledger import Ledger
 from .records import KeyRow, Partial, Place, SessionRow
@@ -115,12 +116,17 @@ def _project_start(
 
 
 def _project_taken(ledger: Ledger, fact: RuntimeEvent, action: MessageTaken) -> None:
-    """Let the key of a queued message stand for the run that took it, too."""
+    """Let the key of a queued message stand for the run that took it, too.
+
+    Raises:
+        DatabaseDamagedError: `database_damaged`.
+    """
     assert fact.refs.message is not None
     cell = ledger.cell(Machine.MESSAGE, fact.refs.message)
     assert cell is not None
     queued = ledger.fact(str(cell.memo["fact"]))
-    assert queued is not None
+    if queued is None:
+        raise DatabaseDamagedError(stage="row", cause="a queued message that was taken is gone")
     told = queued.event().actions
     assert isinstance(told, MessageQueued)
     if told.key is not None:

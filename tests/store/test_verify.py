@@ -182,6 +182,15 @@ def with_a_later_fact(facts: list[Forged]) -> None:
     facts.insert(end + 1, attrs.evolve(facts[text], event=again))
 
 
+def without_session(facts: list[Forged]) -> None:
+    session = facts[first_at(facts, Kind.RUN_OPENED)].event.spine.session
+    facts[:] = [
+        fact
+        for fact in facts
+        if fact.event.spine.session != session or fact.event.spine.invocation.startswith("inv")
+    ]
+
+
 def with_other_rows(facts: list[Forged]) -> None:
     at = first_at(facts, Kind.DISPATCHED)
     rows = (*facts[at].stamp.rows[:-1], "OP.T99")
@@ -229,6 +238,7 @@ FORGERIES: dict[str, tuple[Callable[[list[Forged]], None], Check, Code]] = {
     "an outcome without its T1": (without_dispatch, Check.TABLES, Code.OPERATION_NOT_DISPATCHED),
     "a run that ends twice": (with_two_ends, Check.TABLES, Code.RUN_SEALED),
     "a fact behind the end": (with_a_later_fact, Check.TABLES, Code.RUN_SEALED),
+    "a run of no session": (without_session, Check.TABLES, Code.NOT_OPENED),
     "rows that did not admit": (with_other_rows, Check.TABLES, Code.ROWS_DIFFER),
     "an opening on other history": (with_other_context, Check.TABLES, Code.CONTEXT_DIFFERS),
     "an epoch that was not held": (with_another_epoch, Check.EPOCH, Code.EPOCH_DIFFERS),
