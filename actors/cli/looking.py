@@ -17,7 +17,7 @@ from ...store.anchor import read_anchor
 from ...store.audit.judge import Fact
 from ...store.audit.look import Look
 from ...store.connect import Connector
-from ...store.errors import AcknowledgedFactsMissingError
+from ...store.errors import AcknowledgedFactsMissingError, DatabaseDamagedError
 from ...store.journal.evidence import SqlView
 from ...store.journal.ledger import View
 from ...store.journal.pending import Pending
@@ -162,7 +162,10 @@ class Log:
 
     def live(self) -> bool:
         """Say whether a live owner seems to hold the root; for display, never evidence (OWN-6)."""
-        state = self.read(lambda view: view.lease())
+        try:
+            state = self.read(lambda view: view.lease())
+        except DatabaseDamagedError:
+            return False  # Nobody owns a root whose epochs cannot be read.
         if not isinstance(state, lease.Held):
             return False
         try:

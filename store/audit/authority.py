@@ -15,6 +15,7 @@ from ...machines.facts.ids import claim_id, control_invocation
 from ...machines.facts.model import RunOpened
 from ...machines.lifecycles import lease
 from ...machines.lifecycles.table import Refused
+from ..errors import DatabaseDamagedError
 from ..journal import columns as c
 from ..journal.authority import manifest_of, sealed_runs
 from ..journal.claims import decode_profile
@@ -264,10 +265,16 @@ class AuthorityCheck:
 
 
 def _judged(judge: Callable[[Row], Iterator[Finding]], row: Row) -> list[Finding]:
-    """Judge a row; one whose columns have other types than the schema's is told as that."""
+    """Judge a row; one whose columns have other types than the schema's is told as that.
+
+    Raises:
+        DatabaseDamagedError: `database_damaged`, more than that row cannot be read.
+    """
     try:
         return list(judge(row))
-    except AssertionError:
+    except DatabaseDamagedError as damaged:
+        if damaged.stage != "row":
+            raise
         return [Finding(check=Check.AUTHORITY, code=Code.ROW_MALFORMED, detail="a column's type")]
 
 

@@ -10,6 +10,7 @@ from ...machines.facts.illegal import UnknownFactError, kind_of
 from ...machines.facts.model import Spine
 from ...machines.facts.vocabulary import Kind
 from ...machines.lifecycles.cells import Cell, Machine, cell_from_json
+from ..errors import DatabaseDamagedError
 from ..sql import Row, SqlValue
 from .records import (
     CellRow,
@@ -43,21 +44,40 @@ def first(found: Iterable[T]) -> T | None:
 
 
 def integer(value: SqlValue) -> int:
-    """Return a column that STRICT tables hold as an integer."""
-    assert isinstance(value, int)
-    return value
+    """Return a column that STRICT tables hold as an integer.
+
+    Raises:
+        DatabaseDamagedError: `database_damaged`; only a changed file has another type there.
+    """
+    if isinstance(value, int):
+        return value
+    raise DatabaseDamagedError(stage="row", cause=_told(value))
 
 
 def text(value: SqlValue) -> str:
-    """Return a column that STRICT tables hold as text."""
-    assert isinstance(value, str)
-    return value
+    """Return a column that STRICT tables hold as text.
+
+    Raises:
+        DatabaseDamagedError: As `integer`.
+    """
+    if isinstance(value, str):
+        return value
+    raise DatabaseDamagedError(stage="row", cause=_told(value))
 
 
 def data(value: SqlValue) -> bytes:
-    """Return a column that STRICT tables hold as bytes."""
-    assert isinstance(value, bytes)
-    return value
+    """Return a column that STRICT tables hold as bytes.
+
+    Raises:
+        DatabaseDamagedError: As `integer`.
+    """
+    if isinstance(value, bytes):
+        return value
+    raise DatabaseDamagedError(stage="row", cause=_told(value))
+
+
+def _told(value: SqlValue) -> str:
+    return f"a column holds {type(value).__name__}"
 
 
 def optional_text(value: SqlValue) -> str | None:

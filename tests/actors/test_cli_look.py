@@ -245,3 +245,32 @@ def test_damaged_snapshot_hides_nothing_but_itself(tmp_path: Path, harm: str) ->
     assert "I count." in shown.out
     if "snapshot" not in harm:
         assert "unfinished" not in shown.out
+
+
+@pytest.mark.proves("STORE-8")
+def test_epoch_whose_column_has_another_type_hides_no_session(tmp_path: Path) -> None:
+    """A flipped bit in a record's header makes a number a text, which STRICT cannot prevent."""
+    desk = make_desk(tmp_path)
+    assert desk.run(desk.script(HELLO)).status == 0
+    ledger = desk.root / "ledger.sqlite3"
+    _write_schema(ledger, "STRICT", "--")
+    with contextlib.closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("UPDATE lease SET epoch = 'one'")
+        connection.commit()
+    _write_schema(ledger, "--", "STRICT")
+
+    for command in ("sessions", "show", "doctor", "verify"):
+        assert "Traceback" not in desk.ask(command).err, command
+    assert "ses_" in desk.ask("sessions").out
+    assert "Hello." in desk.ask("show").out
+    refused = desk.type("run", "Hi.", "--script", desk.script(HELLO))
+    assert refused.status == 3
+    assert "[database_damaged] stage='row'" in refused.err
+
+
+def _write_schema(ledger: Path, before: str, after: str) -> None:
+    with contextlib.closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", (before, after))
+        connection.commit()
