@@ -18,10 +18,17 @@ from .epochs import Opener
 from .errors import AcknowledgedFactsMissingError, SchemaAlteredError
 from .journal.evidence import SqlView
 from .migrate import migrate
-from .ownership.lock import OwnerLock, check_recorded_owner, take_owner_lock
+from .ownership.lock import (
+    OwnerLock,
+    check_named,
+    check_recorded_owner,
+    identity_of,
+    take_owner_lock,
+)
 from .ownership.root import StateRoot, note_boot, open_root
 from .ownership.workers import LeftWorker, WorkersProof, prove_workers_gone
 from .probe import Probe
+from .reader import wal_of
 from .schema import MIGRATIONS, NEWEST
 from .sql import fetch
 from .txn import Txn, WriteDoor
@@ -66,15 +73,20 @@ class Tenure:
     _lock: OwnerLock = attrs.field(alias="lock")
     _opener: Opener = attrs.field(alias="opener")
     _means: Means = attrs.field(alias="means")
+    _files: tuple[tuple[Path, tuple[int, int]], ...] = attrs.field(alias="files")
 
     def check(self) -> None:
-        """Demand that the root is still the one that is owned: nobody moved or replaced it.
+        """Demand that root and log are still those that are owned: nobody moved or replaced them.
+
+        SQLite goes on in a file that was removed, or that a backup was put in the place of.
 
         Raises:
             LockReplacedError: `lock_replaced`.
             StorageError: `storage_*`.
         """
         self._lock.check()
+        for path, known in self._files:
+            check_named(path, known)
 
     def alone(self) -> bool:
         """Wait a little for the workers of this epoch, and say whether all have ended."""
@@ -130,6 +142,8 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
             anchor.sync()
         lock.announce(epoch=state.epoch, since=means.since)
         proof = _prove(door, root, state, left, opener, means)
+        log = (root.database, wal_of(root.database))
+        files = tuple((path, identity_of(path)) for path in log)
         stack.pop_all()
         return Tenure(
             root=root,
@@ -141,6 +155,7 @@ def begin_tenure(path: Path, means: Means) -> Tenure:
             lock=lock,
             opener=opener,
             means=means,
+            files=files,
         )
 
 

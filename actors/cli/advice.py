@@ -23,7 +23,8 @@ ADVICE: Final[Mapping[str, str]] = MappingProxyType(
             "Nothing more is to be done: this process has let go of what could act, by ending."
             " `show` says which calls are unknown."
         ),
-        Code.LOCK_REPLACED: "Somebody replaced owner.lock in the root; end the owner, then retry.",
+        Code.LOCK_REPLACED: "Somebody moved the root, or replaced that file in it; put it back, end"
+        " the owner, then retry.",
         Code.NAME_AMBIGUOUS: "Write more of the id, or copy it whole.",
         Code.NEEDS_UPGRADE: "`run` upgrades the log, if it is told no --session.",
         Code.NO_OPEN_RUN: "`show` says how the last one ended; `run` starts the next turn.",

@@ -25,7 +25,7 @@ class RootOwnedError(CrashworthyError):
 
 @attrs.define(eq=False, kw_only=True)
 class LockReplacedError(CrashworthyError):
-    """The path of the lock file names another file than the locked one: somebody swapped it."""
+    """A path of the root names another file than the one in use: somebody moved or swapped it."""
 
     code: ClassVar[Code] = Code.LOCK_REPLACED
     path: str

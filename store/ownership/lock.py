@@ -72,13 +72,7 @@ class OwnerLock:
             LockReplacedError: `lock_replaced`; another process may hold the other file.
             StorageError: `storage_*`; nobody can say.
         """
-        with file_step("lock"):
-            try:
-                named = self._path.lstat()
-            except (FileNotFoundError, NotADirectoryError):
-                raise LockReplacedError(path=str(self._path)) from None
-        if (named.st_dev, named.st_ino) != (self.held.device, self.held.inode):
-            raise LockReplacedError(path=str(self._path))
+        check_named(self._path, (self.held.device, self.held.inode))
 
     def release(self) -> None:
         """Let go; again, or in a forked child, it does nothing."""
@@ -118,6 +112,32 @@ def take_owner_lock(path: Path, *, probe: Probe = no_probe) -> OwnerLock:
         raise
     tell_when_forked(lock)
     return lock
+
+
+def identity_of(path: Path) -> tuple[int, int]:
+    """Return the device and inode of a file, never by opening it (STORE-1a).
+
+    Raises:
+        LockReplacedError: `lock_replaced`; there is nothing.
+        StorageError: `storage_*`; nobody can say.
+    """
+    with file_step("lock"):
+        try:
+            status = path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise LockReplacedError(path=str(path)) from None
+    return status.st_dev, status.st_ino
+
+
+def check_named(path: Path, known: tuple[int, int]) -> None:
+    """Demand that a path still names the file that it named.
+
+    Raises:
+        LockReplacedError: `lock_replaced`.
+        StorageError: `storage_*`.
+    """
+    if identity_of(path) != known:
+        raise LockReplacedError(path=str(path))
 
 
 def check_recorded_owner(recorded: LockHeld, held: LockHeld) -> None:

@@ -116,3 +116,24 @@ def test_alias_that_is_turned_elsewhere_takes_no_fact_with_it(tmp_path: Path) ->
 
     assert verify(tmp_path / "a" / "root").facts == verify(tmp_path / "b" / "root").facts == 1
     assert not (tmp_path / "b" / "root" / "blobs").exists()
+
+
+@pytest.mark.proves("OWN-5")
+@pytest.mark.parametrize("name", ["ledger.sqlite3", "ledger.sqlite3-wal"])
+@pytest.mark.parametrize("put_back", [False, True], ids=["removed", "backup put there"])
+def test_nothing_is_acknowledged_into_a_file_that_is_gone(
+    tmp_path: Path, name: str, *, put_back: bool
+) -> None:
+    """The root is where it was, but what it names is not what SQLite writes."""
+    root = tmp_path / "root"
+    with opened(root) as store:
+        tale = Tale(session="mine", store=store).begun()
+        shutil.copy(root / name, tmp_path / "backup")
+        (root / name).unlink()
+        if put_back:
+            shutil.copy(tmp_path / "backup", root / name)
+
+        with pytest.raises(LockReplacedError) as caught:
+            tale.running()
+
+    assert caught.value.path == str(root / name)
