@@ -296,8 +296,9 @@ def make_writer(
     """
 
     def fence(txn: Txn) -> None:
-        in_place()
+        # The epoch first: where both say no, it is the one that no clock and no file can fool.
         assert_epoch(txn, owner.epoch)
+        in_place()
 
     return Writer(
         batcher=Batcher(
