@@ -128,7 +128,7 @@ class OperationalBook:
     _path: Path
     _epoch: int
     _connector: Connector = attrs.field(factory=Connector)
-    _in_place: Callable[[], None] = attrs.field(default=_anywhere, kw_only=True)
+    in_place: Callable[[], None] = attrs.field(default=_anywhere, kw_only=True)
     lost: int = attrs.field(default=0, init=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _number: int = attrs.field(default=0, init=False)
@@ -141,7 +141,7 @@ class OperationalBook:
         # Told apart by the owner's epoch, which no other owner of this root has.
         row = (run, f"{self._epoch}.{self._number}", ts, str(kind), _stored(details))
         try:
-            self._in_place()
+            self.in_place()
             self._write(run, row)
         except LockReplacedError:
             self._lose(damaged=False)

@@ -67,7 +67,7 @@ class _Part:
 
     record: type
     plain: list[_Plain] = attrs.field(factory=list[_Plain])
-    inner: "list[_Inner]" = attrs.field(factory=list)
+    inner: "list[_Inner]" = attrs.Factory(lambda: _no_parts())  # noqa: PLW0108 - defined below
     free: list[tuple[Setter, int]] = attrs.field(factory=list[tuple[Setter, int]])
     fixed: list[tuple[Setter, object]] = attrs.field(factory=list[tuple[Setter, object]])
 
@@ -88,6 +88,10 @@ class _Part:
         for put, value in self.fixed:
             put(out, value)
         return out
+
+
+def _no_parts() -> list[_Inner]:
+    return []
 
 
 @attrs.frozen(kw_only=True, eq=False)

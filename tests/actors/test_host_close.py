@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
@@ -27,12 +28,13 @@ from crashworthy.store.ownership.lock import take_owner_lock
 from crashworthy.store.sqlite import SqliteStore
 from crashworthy.store.verify import verify
 
+HOLDS: Mapping[str, object] = {"call": "hold", "args": {}}
 SCRIPT = parse_script(
     {
         "turn": [
             {
                 "step": [
-                    {"event": [{"call": "hold", "args": {}}, {"finish": "tool_calls"}]},
+                    {"event": [HOLDS, {"finish": "tool_calls"}]},
                     {"event": [{"text": "done"}, {"finish": "stop"}]},
                 ]
             }
