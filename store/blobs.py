@@ -14,6 +14,7 @@ import attrs
 from ..machines.facts.digests import Domain, digest, digest_chunks, is_digest
 from ..machines.facts.ids import BlobId
 from .errors import BlobAlteredError, BlobMissingError, file_step
+from .ownership.lock import anywhere
 from .platform import full_sync, make_directory, sync_directory
 from .probe import Probe, no_probe
 
@@ -36,10 +37,6 @@ class BlobRef:
     size_bytes: int
 
 
-def _anywhere() -> None:
-    """Demand nothing: these blobs are of no owned root."""
-
-
 @attrs.define(eq=False, kw_only=True)
 class BlobStore:
     """The blobs of one root.
@@ -54,7 +51,7 @@ class BlobStore:
     place: Path
     is_named: Callable[[BlobId], bool]
     probe: Probe = no_probe
-    in_place: Callable[[], None] = _anywhere
+    in_place: Callable[[], None] = anywhere
     _written: int = attrs.field(init=False, default=0)
     _durable: set[Path] = attrs.field(init=False, factory=set[Path])
 

@@ -24,6 +24,7 @@ from ..machines.facts.text import repair_text
 from .connect import Connector, set_pragmas
 from .errors import DatabaseDamagedError, StorageError
 from .ownership.errors import LockReplacedError
+from .ownership.lock import anywhere
 from .sql import Row, SqlValue, fetch
 
 RECORDS_MAX: Final = 20_000
@@ -111,10 +112,6 @@ class OperationalReading:
     damaged: int
 
 
-def _anywhere() -> None:
-    """Demand nothing: the book is no root's."""
-
-
 @attrs.define(eq=False)
 class OperationalBook:
     """Writes the records of one owner, at its best.
@@ -128,7 +125,7 @@ class OperationalBook:
     _path: Path
     _epoch: int
     _connector: Connector = attrs.field(factory=Connector)
-    in_place: Callable[[], None] = attrs.field(default=_anywhere, kw_only=True)
+    in_place: Callable[[], None] = attrs.field(default=anywhere, kw_only=True)
     lost: int = attrs.field(default=0, init=False)
     _connection: sqlite3.Connection | None = attrs.field(default=None, init=False)
     _number: int = attrs.field(default=0, init=False)
@@ -138,8 +135,9 @@ class OperationalBook:
         """Write a record, or count it as lost; never raises for what the environment does."""
         self._number += 1
         self._of_run[run] += 1
-        # Told apart by the owner's epoch, which no other owner of this root has.
-        row = (run, f"{self._epoch}.{self._number}", ts, str(kind), _stored(details))
+        # With its time, for an epoch may come again behind an accepted loss (STORE-9a).
+        name = f"{self._epoch}.{self._number}.{ts}"
+        row = (run, name, ts, str(kind), _stored(details))
         try:
             self.in_place()
             self._write(run, row)

@@ -24,6 +24,7 @@ from .journal.ledger import View
 from .journal.orders import Order
 from .journal.records import Owner
 from .journal.rows import sql_ledger
+from .ownership.lock import anywhere
 from .ownership.workers import WorkersProof
 from .port import Capability
 from .probe import Probe, no_probe
@@ -35,10 +36,6 @@ from .txn import Health, Txn, WriteDoor
 from .writer import Writer
 
 T = TypeVar("T")
-
-
-def _nowhere() -> None:
-    """Demand nothing: the store was put together without a root."""
 
 
 CAPABILITIES: Final = frozenset(Capability)
@@ -287,7 +284,7 @@ def make_writer(
     anchor: Anchor | None,
     runner: Runner,
     idle_s: float | None,
-    in_place: Callable[[], None] = _nowhere,
+    in_place: Callable[[], None] = anywhere,
 ) -> Writer:
     """Put together what writes through `door` for `owner`, fenced in each transaction.
 

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .actors.backends.script import Script, parse_script, read_script
     from .actors.backends.scripted import ScriptedBackend
     from .actors.backends.wrapped import WrappedBackend
+    from .actors.errors import HostHungError, HostRefusedError
     from .actors.live import Committed, LiveEvent, Notice, Piece, PieceOf
     from .actors.means import Patience
     from .actors.permission import Approvals, Policy
@@ -119,6 +120,9 @@ if TYPE_CHECKING:
     from .machines.projections.target import Capabilities, ThinkingForm
     from .machines.projections.transcript import transcript
     from .machines.projections.usage import usage
+    from .store.checkup import Remark, look_over
+    from .store.operational import OperationalKind, OperationalReading, OperationalRecord
+    from .store.ownership.adoption import adopt
     from .store.verify import verify
 
 __all__ = [
@@ -150,12 +154,17 @@ __all__ = [
     "Failure",
     "Finish",
     "Finished",
+    "HostHungError",
+    "HostRefusedError",
     "Idempotent",
     "Kind",
     "LiveEvent",
     "ModelRequest",
     "NeverAutoRetry",
     "Notice",
+    "OperationalKind",
+    "OperationalReading",
+    "OperationalRecord",
     "OutcomeUnknown",
     "OutputRule",
     "Patience",
@@ -167,6 +176,7 @@ __all__ = [
     "Policy",
     "Purpose",
     "Question",
+    "Remark",
     "ReplaySafe",
     "RunEnded",
     "RunFailure",
@@ -190,8 +200,10 @@ __all__ = [
     "UsageStated",
     "WrappedBackend",
     "__version__",
+    "adopt",
     "file_tool",
     "history",
+    "look_over",
     "open_runtime",
     "parse_script",
     "path_needs",
@@ -244,12 +256,17 @@ _HOMES: Final[Mapping[str, str]] = MappingProxyType(
         "Failure": "machines.facts.vocabulary",
         "Finish": "machines.facts.vocabulary",
         "Finished": "actors.backends.contract",
+        "HostHungError": "actors.errors",
+        "HostRefusedError": "actors.errors",
         "Idempotent": "actors.tools.contract",
         "Kind": "machines.facts.vocabulary",
         "LiveEvent": "actors.live",
         "ModelRequest": "actors.backends.contract",
         "NeverAutoRetry": "actors.tools.contract",
         "Notice": "actors.live",
+        "OperationalKind": "store.operational",
+        "OperationalReading": "store.operational",
+        "OperationalRecord": "store.operational",
         "OutcomeUnknown": "actors.tools.contract",
         "OutputRule": "actors.tools.contract",
         "Patience": "actors.means",
@@ -261,6 +278,7 @@ _HOMES: Final[Mapping[str, str]] = MappingProxyType(
         "Policy": "actors.permission",
         "Purpose": "machines.facts.vocabulary",
         "Question": "machines.facts.model",
+        "Remark": "store.checkup",
         "ReplaySafe": "actors.tools.contract",
         "RunEnded": "machines.facts.model",
         "RunFailure": "machines.facts.vocabulary",
@@ -283,8 +301,10 @@ _HOMES: Final[Mapping[str, str]] = MappingProxyType(
         "Usage": "machines.facts.model",
         "UsageStated": "actors.backends.contract",
         "WrappedBackend": "actors.backends.wrapped",
+        "adopt": "store.ownership.adoption",
         "file_tool": "actors.tools.decorate",
         "history": "machines.projections.history",
+        "look_over": "store.checkup",
         "open_runtime": "actors.runtime",
         "parse_script": "actors.backends.script",
         "path_needs": "actors.tools.decorate",

@@ -19,6 +19,8 @@ from ..workloads.runtime_tools import bump, deploy, look, pay
 from ..workloads.world import Deed, note
 
 _PATIENT_MS: Final = 1_000
+_DIES: Final = 0.08
+"""How often a worker dies in a call of its own."""
 
 
 @tool(local=True, permission=Permission.FREE, timeout_ms=_PATIENT_MS)
@@ -78,7 +80,7 @@ def course_of(seed: int, order: WorkOrder) -> Course:
     return Course(
         effect_ms=rng.choice((0, 5, 80, 700, 3_000, 8_000)),
         answer_ms=rng.choice((0, 5, 80, 700, 8_000)),
-        dies_ms=rng.choice((0, 3, 60, 500)) if rng.random() < 0.08 else None,  # noqa: PLR2004
+        dies_ms=rng.choice((0, 3, 60, 500)) if rng.random() < _DIES else None,
         lingers_ms=rng.choice((0, 100, 2_000, 5_000, 90_000)),
     )
 

@@ -1,7 +1,7 @@
 """A runtime over real files, in this process: what its store is told can be watched and refused."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -9,9 +9,15 @@ import attrs
 import pytest
 import trio
 
-from crashworthy.actors.backends.contract import Backend
+from crashworthy.actors.backends.contract import (
+    Backend,
+    BackendEvent,
+    BackendFailedError,
+    ModelRequest,
+)
 from crashworthy.actors.backends.script import parse_script
 from crashworthy.actors.backends.scripted import ScriptedBackend
+from crashworthy.actors.backends.wrapped import WrappedBackend
 from crashworthy.actors.live import Bus, Committed, LiveEvent
 from crashworthy.actors.means import Patience
 from crashworthy.actors.permission import Approvals, Policy
@@ -20,7 +26,7 @@ from crashworthy.actors.tools.builtin.looking import read
 from crashworthy.actors.tools.contract import NeverAutoRetry, Permission, Place, Tool, ToolFunction
 from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.model import Outcome, RunEnded, RuntimeEvent
-from crashworthy.machines.facts.vocabulary import Kind, OutcomeState
+from crashworthy.machines.facts.vocabulary import Failure, Kind, OutcomeState
 from crashworthy.store.errors import StorageFullError
 from crashworthy.store.journal.orders import Append, Order
 from crashworthy.store.sqlite import SqliteStore
@@ -48,6 +54,29 @@ async def full(_store: SqliteStore, _order: Append) -> None:
     """Refuse an order as a full disk does."""
     await trio.lowlevel.checkpoint()
     raise StorageFullError(stage="commit", cause="SQLITE_FULL")
+
+
+def unreachable_once(inner: Backend) -> Backend:
+    """Return a backend whose first stream cannot be opened."""
+    sent: list[int] = []
+
+    def refuse_the_first(request: ModelRequest) -> None:
+        sent.append(request.attempt)
+        if len(sent) == 1:
+            raise BackendFailedError(failure=Failure.NETWORK, message="gone")
+
+    return WrappedBackend(inner=inner, before=refuse_the_first)
+
+
+async def fail_to_close(
+    _request: ModelRequest, events: AsyncIterator[BackendEvent]
+) -> AsyncGenerator[BackendEvent]:
+    """Fail behind the stated finish."""
+    try:
+        async for event in events:
+            yield event
+    finally:
+        raise OSError("Bearer abcdefgh12345678 was refused")
 
 
 def _tool(name: str, function: ToolFunction, permission: Permission = Permission.FREE) -> Tool:

@@ -1,59 +1,33 @@
 """How a run went is told to people, apart from the log and from every decision (LOG-10)."""
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from crashworthy.actors.backends.contract import (
     Backend,
-    BackendEvent,
-    BackendFailedError,
-    ModelRequest,
 )
 from crashworthy.actors.backends.wrapped import WrappedBackend
 from crashworthy.actors.runtime import RunHandle, Runtime
 from crashworthy.machines.facts.canonical import Json
 from crashworthy.machines.facts.model import Outcome
-from crashworthy.machines.facts.vocabulary import Failure, Kind, RunFailure, RunStatus
+from crashworthy.machines.facts.vocabulary import Kind, RunFailure, RunStatus
 from crashworthy.store.audit.report import Status
 from crashworthy.store.journal.orders import Append
 from crashworthy.store.operational import OperationalKind, OperationalRecord, read_operational
 from crashworthy.store.sqlite import SqliteStore
 from crashworthy.store.verify import verify
 
-from .scene import Scene, call, full
+from .scene import Scene, call, fail_to_close, full, unreachable_once
 from .terminal_rig import HELLO, make_desk
 
 SOURCE = Path(__file__).parents[2] / ".src" / "crashworthy"
 
 
-async def fail_to_close(
-    _request: ModelRequest, events: AsyncIterator[BackendEvent]
-) -> AsyncGenerator[BackendEvent]:
-    try:
-        async for event in events:
-            yield event
-    finally:
-        raise OSError("Bearer abcdefgh12345678 was refused")
-
-
 def closing_badly(inner: Backend) -> Backend:
     """Return a backend that fails behind its stated finish."""
     return WrappedBackend(inner=inner, through=fail_to_close)
-
-
-def unreachable_once(inner: Backend) -> Backend:
-    """Return a backend whose first stream cannot be opened."""
-    sent: list[int] = []
-
-    def refuse_the_first(request: ModelRequest) -> None:
-        sent.append(request.attempt)
-        if len(sent) == 1:
-            raise BackendFailedError(failure=Failure.NETWORK, message="gone")
-
-    return WrappedBackend(inner=inner, before=refuse_the_first)
 
 
 def records(scene: Scene, kind: OperationalKind) -> list[OperationalRecord]:

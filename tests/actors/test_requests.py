@@ -9,7 +9,6 @@ import trio
 from crashworthy.actors.backends.contract import (
     Backend,
     BackendEvent,
-    BackendFailedError,
     Finished,
     ModelRequest,
 )
@@ -18,12 +17,24 @@ from crashworthy.actors.means import Patience
 from crashworthy.actors.runtime import RunHandle, Runtime
 from crashworthy.machines.facts import compose
 from crashworthy.machines.facts.model import RequestDispatched
-from crashworthy.machines.facts.vocabulary import Failure, Finish, Kind, RunFailure, RunStatus
+from crashworthy.machines.facts.vocabulary import Finish, Kind, RunFailure, RunStatus
 from crashworthy.store.journal.ends import Stop, Stopped
 from crashworthy.store.journal.orders import Append
 from crashworthy.store.sqlite import SqliteStore
 
-from .scene import PATIENCE, STOP, SUBMIT, Event, Intrude, Scene, call, full, until
+from .scene import (
+    PATIENCE,
+    STOP,
+    SUBMIT,
+    Event,
+    Intrude,
+    Scene,
+    call,
+    fail_to_close,
+    full,
+    unreachable_once,
+    until,
+)
 
 QUICK = attrs.evolve(PATIENCE, idle_ms=100)
 
@@ -37,34 +48,12 @@ def counting(inner: Backend, sent: list[int]) -> Backend:
     return WrappedBackend(inner=inner, before=count)
 
 
-def unreachable_once(inner: Backend) -> Backend:
-    """Return a backend whose first stream cannot be opened."""
-    sent: list[int] = []
-
-    def refuse_the_first(request: ModelRequest) -> None:
-        sent.append(request.attempt)
-        if len(sent) == 1:
-            raise BackendFailedError(failure=Failure.NETWORK, message="no route")
-
-    return WrappedBackend(inner=inner, before=refuse_the_first)
-
-
 async def break_at_once(
     _request: ModelRequest, events: AsyncIterator[BackendEvent]
 ) -> AsyncGenerator[BackendEvent]:
     async for _event in events:
         raise ZeroDivisionError
     yield Finished(finish=Finish.STOP)
-
-
-async def fail_to_close(
-    _request: ModelRequest, events: AsyncIterator[BackendEvent]
-) -> AsyncGenerator[BackendEvent]:
-    try:
-        async for event in events:
-            yield event
-    finally:
-        raise OSError
 
 
 def attempts(scene: Scene) -> list[int]:

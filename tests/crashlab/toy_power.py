@@ -27,7 +27,7 @@ class Lax(sqlite3.Connection):
 
     def execute(self, sql: str, parameters: object = (), /) -> sqlite3.Cursor:
         weaker = sql.replace("synchronous = FULL", f"synchronous = {self.level}")
-        return super().execute(weaker, parameters)  # type: ignore[arg-type]
+        return super().execute(weaker, parameters)  # type: ignore[arg-type]  # stubs differ
 
 
 class Normal(Lax):

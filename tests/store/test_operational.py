@@ -58,7 +58,12 @@ def test_owners_one_after_the_other_add_to_one_book(path: Path) -> None:
     noted(path, "run_a", epoch=1)
     noted(path, "run_a", epoch=2)
 
-    assert [one.id for one in read_operational(path).records] == ["1.1", "2.1"]
+    assert [one.id for one in read_operational(path).records] == ["1.1.1", "2.1.1"]
+
+    # Behind an accepted loss an epoch may come again; its records are no repetition.
+    book = OperationalBook(path, 2)
+    book.note("run_a", 9, KIND, {})
+    assert (book.lost, len(read_operational(path).records)) == (0, 3)
 
 
 def test_nothing_was_written_yet(path: Path) -> None:
